@@ -1,0 +1,141 @@
+"""The audit chain: each record's hash covers its own fields and the hash before it.
+
+Plain SHA-256 shows any change that was not followed by a rewrite of everything after it. With a key (HMAC) only its
+holder can rewrite at all. Pure: who stores the records, and where heads are noted, is not known here.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from groundwire.contracts.canonical import canonical_json, parse_json
+from groundwire.contracts.errors import InvalidJson
+from groundwire.contracts.records import GENESIS, AuditEntry, AuditHead, AuditRecord, UnreadableRecord
+
+RETENTION_KIND = "retention"
+UNREADABLE = ""
+"""Stands for the hash of a record that cannot be read, so that its successor is not blamed too."""
+
+
+class Chain:
+    """Links entries to their predecessors."""
+
+    def __init__(self, key: bytes | None = None) -> None:
+        self._key = key
+
+    @property
+    def is_keyed(self) -> bool:
+        return self._key is not None
+
+    def link(self, head: AuditHead, entry: AuditEntry) -> AuditRecord:
+        seq = head.seq + 1
+        return AuditRecord(seq=seq, previous_hash=head.hash, hash=self.hash(seq, head.hash, entry), entry=entry)
+
+    def hash(self, seq: int, previous_hash: str, entry: AuditEntry) -> str:
+        body = canonical_json({"seq": seq, "previous_hash": previous_hash, **msgspec.to_builtins(entry)})
+        if self._key is None:
+            return hashlib.sha256(body).hexdigest()
+        return hmac.new(self._key, body, hashlib.sha256).hexdigest()
+
+
+class ChainProblem(Struct, frozen=True, kw_only=True):
+    """The first thing wrong with a chain. `kind` is changed, missing, reordered, cut or unreadable."""
+
+    kind: str
+    seq: int
+    record_id: str
+    message: str
+
+
+class ChainReport(Struct, frozen=True, kw_only=True):
+    records: int
+    head: AuditHead
+    first_seq: int
+    problems: tuple[ChainProblem, ...]
+    keyed: bool
+    checkpoint: str
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+class ChainVerifier:
+    """Reads a chain record by record, in the order of their numbers, and notes what does not fit."""
+
+    def __init__(self, chain: Chain, *, checkpoints: Iterable[AuditHead] = ()) -> None:
+        self._chain = chain
+        self._noted = {head.seq: head.hash for head in checkpoints}
+        self._highest = max(self._noted, default=0)
+        self._has_checkpoints = bool(self._noted)
+        self._head = AuditHead()
+        self._first: AuditRecord | None = None
+        self._count = 0
+        self._problems: list[ChainProblem] = []
+        self._retained_from: tuple[int, str] | None = None
+
+    def feed(self, record: AuditRecord | UnreadableRecord) -> None:
+        if isinstance(record, UnreadableRecord):
+            self._blame_unreadable(record)
+            return
+        if self._first is None:
+            self._first = record
+            self._head = AuditHead(seq=record.seq - 1, hash=record.previous_hash)
+        self._count += 1
+        expected = self._head.seq + 1
+        if record.seq != expected:
+            missing = f"record {expected}" if record.seq == expected + 1 else f"records {expected} to {record.seq - 1}"
+            self._blame("missing", record, f"{missing} before record {record.seq} {'is' if record.seq == expected + 1 else 'are'} gone")
+        elif record.previous_hash != self._head.hash and self._head.hash != UNREADABLE:
+            self._blame("reordered", record, f"record {record.seq} does not follow the record before it")
+        if not hmac.compare_digest(record.hash, self._chain.hash(record.seq, record.previous_hash, record.entry)):
+            self._blame("changed", record, f"record {record.seq} ({record.entry.id}) was changed")
+        noted = self._noted.pop(record.seq, record.hash)
+        if noted != record.hash:
+            self._blame("changed", record, f"record {record.seq} is not the one that the checkpoint file noted")
+        if record.entry.kind == RETENTION_KIND:
+            self._retained_from = _retained_from(record.entry)
+        self._head = AuditHead(seq=record.seq, hash=record.hash)
+
+    def _blame_unreadable(self, record: UnreadableRecord) -> None:
+        message = f"record {record.seq} cannot be read: {record.reason}"
+        problem = ChainProblem(kind="unreadable", seq=record.seq, record_id=record.record_id, message=message)
+        self._problems.append(problem)
+        self._count += 1
+        self._head = AuditHead(seq=record.seq, hash=UNREADABLE)
+
+    def finish(self) -> ChainReport:
+        first = self._first
+        if first is not None and (first.seq != 1 or first.previous_hash != GENESIS):
+            if self._retained_from != (first.seq - 1, first.previous_hash):
+                message = f"records 1 to {first.seq - 1} are gone, and no retention record says so"
+                self._problems.insert(0, ChainProblem(kind="missing", seq=first.seq, record_id=first.entry.id, message=message))
+        if self._head.seq < self._highest:
+            message = f"the chain ends at record {self._head.seq}, but the checkpoint file noted record {self._highest}"
+            self._problems.append(ChainProblem(kind="cut", seq=self._highest, record_id="", message=message))
+        return ChainReport(
+            records=self._count,
+            head=self._head,
+            first_seq=first.seq if first else 0,
+            problems=tuple(self._problems),
+            keyed=self._chain.is_keyed,
+            checkpoint="checked" if self._has_checkpoints else "none",
+        )
+
+    def _blame(self, kind: str, record: AuditRecord, message: str) -> None:
+        self._problems.append(ChainProblem(kind=kind, seq=record.seq, record_id=record.entry.id, message=message))
+
+
+def _retained_from(entry: AuditEntry) -> tuple[int, str] | None:
+    """What a retention record says was the last record removed: its number and hash."""
+    try:
+        reason = parse_json(entry.reason)
+    except InvalidJson:
+        return None
+    if not isinstance(reason, dict):
+        return None
+    seq, hash_ = reason.get("removed_to"), reason.get("hash")
+    return (seq, hash_) if isinstance(seq, int) and isinstance(hash_, str) else None

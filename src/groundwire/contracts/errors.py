@@ -1,0 +1,156 @@
+"""Errors on their two planes.
+
+Raised, when Groundwire itself cannot go on. Each class has a stable `code`, says whether the same thing may work
+later (`retryable`), and carries a `hint` for the person who reads it:
+
+    GroundwireError
+    ├─ InvalidJson           a text or value is not JSON, or nested too deeply
+    ├─ ConfigError           a setting is missing, unknown or contradicts another
+    ├─ RegistryError         a tool cannot be registered
+    │  └─ ArtifactError      tool_registry.json cannot be read
+    ├─ StoreError            the store refused or cannot do something
+    │  └─ StoreUnavailable   the store cannot be reached now
+    └─ NotFound              an approval, effect or session that was asked for does not exist, or was decided before
+
+Returned, when a tool's call fails: a `ToolResult` with an `ErrorType`. A handler asks for one by raising `ToolError`,
+which never leaves the dispatcher.
+"""
+
+from enum import StrEnum
+from typing import ClassVar
+
+
+class ErrorType(StrEnum):
+    """Why a call failed. `detail` narrows it down."""
+
+    VALIDATION = "VALIDATION"
+    NOT_FOUND = "NOT_FOUND"
+    INTERNAL = "INTERNAL"
+    MODE_RESTRICTED = "MODE_RESTRICTED"
+    BUDGET_EXCEEDED = "BUDGET_EXCEEDED"
+    CONFIRMATION_REQUIRED = "CONFIRMATION_REQUIRED"
+    SESSION_INACTIVE = "SESSION_INACTIVE"
+    TRANSIENT = "TRANSIENT"
+    PERMANENT = "PERMANENT"
+    CONFLICT = "CONFLICT"
+    AUTH = "AUTH"
+    RATE_LIMIT = "RATE_LIMIT"
+    LOOP_DETECTED = "LOOP_DETECTED"
+    ARGUMENTS_TOO_LARGE = "ARGUMENTS_TOO_LARGE"
+    TOOL_OUTPUT_TOO_LARGE = "TOOL_OUTPUT_TOO_LARGE"
+    UNGROUNDED = "UNGROUNDED"
+    OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
+    TIMEOUT = "TIMEOUT"
+    CANCELLED = "CANCELLED"
+
+
+class ErrorDetail(StrEnum):
+    """The details that Groundwire itself gives. Tools may add their own."""
+
+    INVALID_JSON = "INVALID_JSON"
+    TOO_DEEP = "TOO_DEEP"
+    NOT_AN_OBJECT = "NOT_AN_OBJECT"
+    TYPE_MISMATCH = "TYPE_MISMATCH"
+    MISSING_ARGUMENT = "MISSING_ARGUMENT"
+    UNKNOWN_ARGUMENT = "UNKNOWN_ARGUMENT"
+    INVALID_VALUE = "INVALID_VALUE"
+    INVALID_PATH = "INVALID_PATH"
+    SUPPLIED_MISSING = "SUPPLIED_MISSING"
+    SUPPLIED_MISMATCH = "SUPPLIED_MISMATCH"
+    UNKNOWN_TOOL = "UNKNOWN_TOOL"
+    HANDLER_GONE = "HANDLER_GONE"
+    HANDLER_CHANGED = "HANDLER_CHANGED"
+    HANDLER_BROKEN = "HANDLER_BROKEN"
+    DUPLICATE_CALL_ID = "DUPLICATE_CALL_ID"
+    KEY_REUSED = "KEY_REUSED"
+    IN_FLIGHT = "IN_FLIGHT"
+    LEASE_LOST = "LEASE_LOST"
+    LOCKED = "LOCKED"
+    VERSION = "VERSION"
+    CYCLE = "CYCLE"
+    REPEATED_CALL = "REPEATED_CALL"
+    EMPTY_RESULTS = "EMPTY_RESULTS"
+    REFUSALS_IN_A_ROW = "REFUSALS_IN_A_ROW"
+    DISABLED = "DISABLED"
+    DENIED = "DENIED"
+    WINDOW_CLOSED = "WINDOW_CLOSED"
+    NOT_JSON = "NOT_JSON"
+    RESULT_SCHEMA = "RESULT_SCHEMA"
+    HANDLER_RAISED = "HANDLER_RAISED"
+
+
+RETRYABLE_BY_DEFAULT = frozenset({ErrorType.TRANSIENT, ErrorType.RATE_LIMIT})
+
+
+class GroundwireError(Exception):
+    """The root of everything that Groundwire raises on purpose."""
+
+    code: ClassVar[str] = "groundwire_error"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class InvalidJson(GroundwireError):
+    code = "invalid_json"
+
+    def __init__(self, message: str, *, too_deep: bool = False) -> None:
+        super().__init__(message)
+        self.too_deep = too_deep
+
+
+class ConfigError(GroundwireError):
+    code = "config_error"
+
+
+class RegistryError(GroundwireError):
+    """A tool cannot be registered. `reason` is a stable code, such as `invalid_schema`."""
+
+    code = "registry_error"
+
+    def __init__(self, message: str, *, reason: str = "invalid_tool", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+
+
+class ArtifactError(RegistryError):
+    code = "artifact_error"
+
+
+class StoreError(GroundwireError):
+    code = "store_error"
+
+
+class StoreUnavailable(StoreError):
+    code = "store_unavailable"
+    retryable = True
+
+
+class NotFound(GroundwireError):
+    code = "not_found"
+
+
+class ToolError(Exception):
+    """Raised by a handler to fail its call in a way that it has thought about.
+
+    Without `partial_side_effects` the handler vouches that nothing happened, so the same call may be made again.
+    """
+
+    def __init__(
+        self,
+        type: ErrorType,  # noqa: A002 - the name users type, and the name of the field it fills
+        message: str,
+        *,
+        retryable: bool | None = None,
+        partial_side_effects: bool = False,
+        detail: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.type = ErrorType(type)
+        self.message = message
+        self.retryable = self.type in RETRYABLE_BY_DEFAULT if retryable is None else retryable
+        self.partial_side_effects = partial_side_effects
+        self.detail = detail

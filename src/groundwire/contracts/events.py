@@ -1,0 +1,99 @@
+"""Events: what happens, in order, as one stream. Streaming, voice, evaluations, console and tests all read it."""
+
+from typing import ClassVar, Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.intents import Intent
+from groundwire.contracts.results import ErrorInfo, ToolResult
+
+
+class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="run.started"):
+    event: ClassVar[Literal["run.started"]] = "run.started"
+    run_id: str
+    session_id: str
+
+
+class TextDelta(Struct, frozen=True, kw_only=True, tag_field="event", tag="text.delta"):
+    event: ClassVar[Literal["text.delta"]] = "text.delta"
+    text: str
+
+
+class CallStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="call.started"):
+    event: ClassVar[Literal["call.started"]] = "call.started"
+    call: ToolCall
+
+
+class CallProgress(Struct, frozen=True, kw_only=True, tag_field="event", tag="call.progress"):
+    event: ClassVar[Literal["call.progress"]] = "call.progress"
+    call_id: str
+    name: str
+    value: JsonValue
+
+
+class CallDenied(Struct, frozen=True, kw_only=True, tag_field="event", tag="call.denied"):
+    event: ClassVar[Literal["call.denied"]] = "call.denied"
+    call_id: str
+    name: str
+    step: str
+    error: ErrorInfo
+
+
+class CallFinished(Struct, frozen=True, kw_only=True, tag_field="event", tag="call.finished"):
+    event: ClassVar[Literal["call.finished"]] = "call.finished"
+    call_id: str
+    name: str
+    result: ToolResult
+
+
+class IntentApplied(Struct, frozen=True, kw_only=True, tag_field="event", tag="intent.applied"):
+    event: ClassVar[Literal["intent.applied"]] = "intent.applied"
+    call_id: str
+    intent: Intent
+
+
+class ApprovalRequested(Struct, frozen=True, kw_only=True, tag_field="event", tag="approval.requested"):
+    event: ClassVar[Literal["approval.requested"]] = "approval.requested"
+    call_id: str
+    name: str
+    confirmation_id: str
+    question: str
+    expires_at: str
+
+
+class TurnEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="turn.ended"):
+    event: ClassVar[Literal["turn.ended"]] = "turn.ended"
+    session_id: str
+    turn: int
+    calls: int
+
+
+class RunEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="run.ended"):
+    event: ClassVar[Literal["run.ended"]] = "run.ended"
+    run_id: str
+    outcome: str
+
+
+class AppEvent(Struct, frozen=True, kw_only=True, tag_field="event", tag="app"):
+    """An application's own event, such as `directive` or `state.delta`."""
+
+    event: ClassVar[Literal["app"]] = "app"
+    name: str
+    payload: JsonObject = field(default_factory=dict)
+
+
+Event: TypeAlias = (
+    RunStarted
+    | TextDelta
+    | CallStarted
+    | CallProgress
+    | CallDenied
+    | CallFinished
+    | IntentApplied
+    | ApprovalRequested
+    | TurnEnded
+    | RunEnded
+    | AppEvent
+)

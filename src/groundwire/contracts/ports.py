@@ -1,0 +1,231 @@
+"""What the runtime needs from the world, as protocols. It never names who implements them."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from groundwire.contracts.canonical import JsonValue
+from groundwire.contracts.records import (
+    AuditEntry,
+    AuditHead,
+    AuditRecord,
+    CallRecord,
+    Charge,
+    Closing,
+    Confirmation,
+    ConfirmationStatus,
+    Effect,
+    EffectStatus,
+    Reservation,
+    ReserveOutcome,
+    Session,
+    ToolSample,
+    UnreadableRecord,
+)
+
+
+class Clock(Protocol):
+    """Time as an argument, so that tests own it."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    def monotonic(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Ids(Protocol):
+    """Names for new things; never two alike."""
+
+    def new(self, prefix: str) -> str: ...
+
+
+class Flags(Protocol):
+    """Feature flags, read at each call."""
+
+    def is_on(self, flag: str) -> bool: ...
+
+
+class TokenEstimator(Protocol):
+    def estimate(self, text: str) -> int: ...
+
+
+class Checkpoints(Protocol):
+    """Where heads of the audit chain are noted outside the store."""
+
+    def append(self, head: AuditHead) -> None: ...
+
+    def read(self) -> Sequence[AuditHead]: ...
+
+
+class Database(Protocol):
+    """An application's own tables, beside ours. Placeholders are `$1`, `$2` … on every store."""
+
+    async def migrate(self, app: str, scripts: Sequence[tuple[str, str]]) -> None:
+        """Apply the (name, SQL) scripts that `app` has not applied yet, in order, each once."""
+        ...
+
+    async def execute(self, sql: str, *values: object) -> int:
+        """Run one statement; the number of rows it changed."""
+        ...
+
+    async def fetch(self, sql: str, *values: object) -> list[dict[str, object]]: ...
+
+    async def transact(self, statements: Sequence[tuple[str, Sequence[object]]]) -> None:
+        """Run several statements, all or none."""
+        ...
+
+
+class SessionStore(Protocol):
+    async def load_session(self, tenant: str, session_id: str) -> Session | None: ...
+
+    async def create_session(self, session: Session) -> Session:
+        """Store a new session; if another process was first, theirs is the answer."""
+        ...
+
+    async def save_session(self, session: Session) -> bool:
+        """Store `session` if the stored version is still `session.version`; the stored version then counts on."""
+        ...
+
+    async def list_sessions(self, tenant: str, *, before: str = "", limit: int = 50) -> list[Session]: ...
+
+    async def save_artifact(self, version: str, body: bytes) -> None: ...
+
+    async def load_artifact(self, version: str) -> bytes | None: ...
+
+
+class EffectLedger(Protocol):
+    async def reserve(self, reservation: Reservation) -> ReserveOutcome:
+        """Take effect, approval and charges together, or nothing.
+
+        An existing key gives Taken, first turning a reservation whose lease ran out into an unknown one. With
+        `takeover`, an unknown key is reserved anew for this attempt (never a settled one, never one in flight).
+        """
+        ...
+
+    async def find_effect(self, tenant: str, tool: str, key: str, *, now: float) -> Effect | None:
+        """The effect of that key; a reservation whose lease ran out comes back as unknown."""
+        ...
+
+    async def close(self, closing: Closing) -> bool:
+        """Write the end of a call in one transaction; durable on return.
+
+        False when the transition no longer applied, because the reservation was taken over or decided by somebody
+        else; the call's row and audit entry are written all the same.
+        """
+        ...
+
+    async def renew_leases(self, owner: str, *, now: float, lease_until: float) -> int: ...
+
+    async def get_effect(self, tenant: str, effect_id: str) -> Effect | None: ...
+
+    async def decide_effect(self, tenant: str, effect_id: str, closing: Closing, *, by: str) -> bool:
+        """A person's (or hook's) decision about an unknown effect, audited; False when it is unknown no longer."""
+        ...
+
+    async def list_effects(
+        self, tenant: str, *, status: EffectStatus | None = None, before: str = "", limit: int = 50
+    ) -> list[Effect]: ...
+
+    async def forget_effects(self, *, settled_before: float) -> int: ...
+
+
+class CallStore(Protocol):
+    def enqueue(self, closing: Closing) -> None:
+        """Take the end of a call that has no reservation. Durable after the next `close` or `flush`."""
+        ...
+
+    async def flush(self) -> AuditHead:
+        """Return when everything taken so far is durable."""
+        ...
+
+    async def find_call(self, tenant: str, session_id: str, call_id: str) -> CallRecord | None: ...
+
+    async def list_calls(
+        self, tenant: str, *, session_id: str | None = None, turn: int | None = None, before: str = "", limit: int = 50
+    ) -> list[CallRecord]: ...
+
+    async def tools_called(self, tenant: str) -> list[str]: ...
+
+    async def tool_samples(self, tenant: str, tool: str, *, limit: int = 1000) -> list[ToolSample]:
+        """The newest responses of a tool that was really executed, of all processes."""
+        ...
+
+    async def read_counters(self, tenant: str, names: Sequence[tuple[str, str]]) -> list[float]:
+        """The counts of (name, scope) pairs, in their order; 0 where there is none."""
+        ...
+
+    async def list_counters(self, tenant: str, name: str) -> dict[str, float]: ...
+
+    async def add(self, tenant: str, charges: Sequence[Charge]) -> None: ...
+
+    async def save_blob(self, tenant: str, session_id: str, ref: str, body: bytes, *, now: float) -> None: ...
+
+    async def load_blob(self, tenant: str, session_id: str, ref: str) -> bytes | None: ...
+
+
+class ConfirmationStore(Protocol):
+    async def find_confirmation(
+        self, tenant: str, session_id: str, tool: str, input_digest: str, *, now: float
+    ) -> Confirmation | None:
+        """The newest unexpired and unspent question of that binding."""
+        ...
+
+    async def create_confirmation(self, confirmation: Confirmation) -> Confirmation:
+        """Ask; if the same question is already open, that one is the answer."""
+        ...
+
+    async def get_confirmation(self, tenant: str, confirmation_id: str) -> Confirmation | None: ...
+
+    async def decide_confirmation(
+        self,
+        tenant: str,
+        confirmation_id: str,
+        status: ConfirmationStatus,
+        *,
+        by: str,
+        note: str,
+        now: float,
+    ) -> bool:
+        """Approve or deny, if it is still open and not expired."""
+        ...
+
+    async def list_confirmations(
+        self, tenant: str, *, status: ConfirmationStatus | None = None, before: str = "", limit: int = 50
+    ) -> list[Confirmation]: ...
+
+
+class AuditStore(Protocol):
+    def audit_records(self, *, after: int = 0) -> AsyncIterator[AuditRecord | UnreadableRecord]:
+        """All records by number, read in portions, so that a long chain fits in memory."""
+        ...
+
+    async def list_audit(self, tenant: str, *, before: int = 0, limit: int = 50) -> list[AuditRecord]: ...
+
+    async def audit_head(self) -> AuditHead: ...
+
+    async def prune_audit(self, *, created_before: str, entry: AuditEntry) -> int:
+        """Remove the records older than that, and append `entry` with what went as its reason; how many went.
+
+        The reason is JSON: {"removed_to": number, "hash": that record's hash, "count": how many}. The newest record
+        always stays.
+        """
+        ...
+
+
+class Store(SessionStore, EffectLedger, CallStore, ConfirmationStore, AuditStore, Protocol):
+    """One place for all state. Every process that opens the same store sees the same."""
+
+    @property
+    def database(self) -> Database: ...
+
+    async def open(self) -> None:
+        """Connect and bring the tables up to date. Safe to call again, and from several processes at once."""
+        ...
+
+    async def shut(self) -> None: ...
+
+
+class ProgressSink(Protocol):
+    def __call__(self, call_id: str, name: str, value: JsonValue) -> None: ...

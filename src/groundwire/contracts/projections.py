@@ -1,0 +1,46 @@
+"""The other envelope shapes that callers know, each derived from the one ToolResult."""
+
+from typing import Any
+
+import msgspec
+
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.results import ToolResult
+
+
+def model_view(result: ToolResult) -> JsonObject:
+    """What a model is shown: outcome and advice, nothing about approvals, sessions or versions."""
+    view: dict[str, Any] = {"ok": result.ok}
+    if result.ok:
+        view["data"] = result.data
+    if result.error is not None:
+        view["error"] = msgspec.to_builtins(result.error)
+    if len(result.errors) > 1:
+        view["errors"] = msgspec.to_builtins(result.errors)
+    if result.warnings:
+        view["warnings"] = list(result.warnings)
+    return view
+
+
+def response_view(result: ToolResult) -> JsonObject:
+    """{ok, data, intents, meta} on success, {ok, error, meta} on failure."""
+    full = msgspec.to_builtins(result)
+    names = ("ok", "data", "intents", "meta") if result.ok else ("ok", "error", "meta")
+    return {name: full[name] for name in names}
+
+
+def listing_view(result: ToolResult) -> JsonObject:
+    """{ok, data, warnings, errors[{code, message}]}: the code is the detail where there is one, else the type."""
+    errors: list[Any] = [{"code": error.detail or error.type.value, "message": error.message} for error in result.errors]
+    return {"ok": result.ok, "data": result.data, "warnings": list(result.warnings), "errors": errors}
+
+
+def flat_view(result: ToolResult) -> JsonObject:
+    """{success, …data, error?}: the data's own fields beside the outcome."""
+    view: dict[str, Any] = dict(result.data) if isinstance(result.data, dict) else {}
+    if result.data is not None and not isinstance(result.data, dict):
+        view["data"] = result.data
+    view["success"] = result.ok
+    if result.error is not None:
+        view["error"] = result.error.message
+    return view

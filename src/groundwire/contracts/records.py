@@ -1,0 +1,242 @@
+"""What the store keeps: sessions, calls, effects, confirmations and the audit chain.
+
+Times are seconds since the epoch, except in audit records, whose form is fixed (snake_case, ISO 8601).
+"""
+
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.results import Evidence
+
+GENESIS = "0" * 64
+"""What the first audit record names as its predecessor."""
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """One conversation. `version` counts its changes, so that two writers cannot overwrite each other unseen."""
+
+    tenant: str
+    session_id: str
+    status: Literal["active", "ended"] = "active"
+    mode: str = "text"
+    registry_version: str = ""
+    state: JsonObject = field(default_factory=dict)
+    turns: int = 0
+    calls: int = 0
+    peak_tokens: int = 0
+    loop_history: tuple[JsonObject, ...] = ()
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    ended_at: float | None = None
+    version: int = 0
+
+
+class CallRecord(Struct, frozen=True, kw_only=True):
+    """A closed call: what was asked, what came back, and what it cost. Exactly one per call id."""
+
+    tenant: str
+    session_id: str
+    call_id: str
+    turn: int
+    run_id: str
+    tool: str
+    origin: str
+    caller: str
+    raw: str
+    input_digest: str
+    result: bytes
+    ok: bool
+    error_type: str
+    step: str
+    executed: bool
+    duration_ms: float
+    chars: int
+    tokens: int
+    effect_id: str = ""
+    parent_call_id: str = ""
+    variant: str = ""
+    created_at: float = 0.0
+
+
+class EffectStatus(StrEnum):
+    RESERVED = "reserved"
+    SETTLED = "settled"
+    UNKNOWN = "unknown"
+
+
+class Effect(Struct, frozen=True, kw_only=True):
+    """One key of the ledger, unique per tenant and tool. `attempt` names the reservation that may settle it."""
+
+    effect_id: str
+    tenant: str
+    tool: str
+    key: str
+    input_digest: str
+    status: EffectStatus = EffectStatus.RESERVED
+    owner: str = ""
+    attempt: str = ""
+    lease_until: float = 0.0
+    session_id: str = ""
+    call_id: str = ""
+    raw: str = ""
+    result: bytes | None = None
+    note: str = ""
+    decided_by: str = ""
+    created_at: float = 0.0
+    updated_at: float = 0.0
+
+
+class Charge(Struct, frozen=True, kw_only=True):
+    """An amount to count on a stored counter; refused when the count would pass `max`."""
+
+    name: str
+    scope: str
+    amount: float = 1.0
+    max: float | None = None
+
+
+class Reservation(Struct, frozen=True, kw_only=True):
+    """Everything that must be taken together, or not at all, before a handler may start."""
+
+    tenant: str
+    effect: Effect | None = None
+    takeover: bool = False
+    confirmation_id: str = ""
+    charges: tuple[Charge, ...] = ()
+    now: float = 0.0
+
+
+class Reserved(Struct, frozen=True, kw_only=True):
+    """The reservation holds."""
+
+
+class Taken(Struct, frozen=True, kw_only=True):
+    """The key exists. A reservation whose lease ran out has become unknown."""
+
+    effect: Effect
+
+
+class OverBudget(Struct, frozen=True, kw_only=True):
+    name: str
+    used: float
+    max: float
+
+
+class NotApproved(Struct, frozen=True, kw_only=True):
+    """The approval was spent, withdrawn or expired in the meantime."""
+
+
+ReserveOutcome: TypeAlias = Reserved | Taken | OverBudget | NotApproved
+
+
+class Transition(Struct, frozen=True, kw_only=True):
+    """What becomes of a reservation when its call ends: settled, unknown, or (None) released."""
+
+    tenant: str
+    tool: str
+    key: str
+    attempt: str
+    status: EffectStatus | None
+    result: bytes | None = None
+    note: str = ""
+    now: float = 0.0
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True):
+    """What the chain says about one call, before it has its place in the chain."""
+
+    id: str
+    tenant: str
+    request_id: str
+    tool_name: str
+    input_hash: str
+    output_hash: str
+    success: bool
+    duration_ms: float
+    created_at: str
+    error: str | None = None
+    kind: str = "call"
+    session_id: str = ""
+    call_id: str = ""
+    parent_call_id: str = ""
+    run_id: str = ""
+    caller: str = ""
+    actor: str = ""
+    decision: str = ""
+    reason: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    intents: tuple[str, ...] = ()
+    approver: str = ""
+    effect_key: str = ""
+    variant: str = ""
+    registry_version: str = ""
+
+
+class AuditRecord(Struct, frozen=True, kw_only=True):
+    """An entry in its place: numbered, and tied to the one before."""
+
+    seq: int
+    previous_hash: str
+    hash: str
+    entry: AuditEntry
+
+
+class UnreadableRecord(Struct, frozen=True, kw_only=True):
+    """A stored audit row that no longer has the form of a record."""
+
+    seq: int
+    record_id: str
+    reason: str
+
+
+class AuditHead(Struct, frozen=True, kw_only=True):
+    """The newest record's number and hash."""
+
+    seq: int = 0
+    hash: str = GENESIS
+
+
+class Closing(Struct, frozen=True, kw_only=True):
+    """The end of one call: its row, its audit entry and the fate of its reservation, written in one transaction."""
+
+    call: CallRecord | None
+    entry: AuditEntry
+    transition: Transition | None = None
+    charges: tuple[Charge, ...] = ()
+
+
+class ConfirmationStatus(StrEnum):
+    PENDING = "pending"
+    APPROVED = "approved"
+    DENIED = "denied"
+    SPENT = "spent"
+
+
+class Confirmation(Struct, frozen=True, kw_only=True):
+    """A question to a person, bound to one session, tool and argument digest. Expiry is decided when it is read."""
+
+    confirmation_id: str
+    tenant: str
+    session_id: str
+    tool: str
+    input_digest: str
+    question: str
+    arguments: JsonValue
+    status: ConfirmationStatus = ConfirmationStatus.PENDING
+    call_id: str = ""
+    created_at: float = 0.0
+    expires_at: float = 0.0
+    decided_at: float | None = None
+    decided_by: str = ""
+    note: str = ""
+
+
+class ToolSample(Struct, frozen=True, kw_only=True):
+    """One response as the statistics see it."""
+
+    chars: int
+    tokens: int
+    duration_ms: float
