@@ -1,0 +1,76 @@
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup run test check bench requirements docs format clean rebuild
+
+# The stamp holds the Python version and the folder it was made for: an environment made by another version, or copied
+# from elsewhere, is rebuilt. When PYTHON is not named, a working environment is kept whatever version made it.
+version_of = $(shell $(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+STAMP := $(shell cat $(READY) 2>/dev/null)
+PRESENT := $(call version_of,$(BIN)/python)
+ifeq ($(origin PYTHON) $(STAMP),file $(PRESENT) $(CURDIR))
+WANTED := $(PRESENT)
+else
+WANTED := $(call version_of,$(PYTHON))
+endif
+MADE_FOR := $(WANTED) $(CURDIR)
+ifneq ($(STAMP),$(MADE_FOR))
+$(READY): rebuild
+endif
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Make .venv with everything the other targets need
+
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(WANTED)" || { echo "No Python found as '$(PYTHON)'. Name one: make setup PYTHON=/path/to/python3"; exit 1; }
+	@test "$(STAMP)" = "$(MADE_FOR)" || { \
+	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "Groundwire needs Python 3.11 or newer, and '$(PYTHON)' is $(WANTED). Name another: make setup PYTHON=python3.12"; exit 1; }; \
+	  echo "Making $(VENV) with Python $(WANTED)"; \
+	  $(PYTHON) -m venv --clear $(VENV); }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling editables
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[all,dev]'
+	@$(BIN)/python -m compileall -q src
+	@echo "$(MADE_FOR)" > $@
+
+rebuild:
+
+run: setup ## Show a tool being built, called, replayed and audited
+	@bash scripts/demo.sh $(BIN)
+
+# "logical" rather than "auto": auto counts physical cores and would leave half of a small machine idle.
+test: setup ## Run the tests (ARGS="-k name" narrows them)
+	@$(BIN)/python -m pytest -n logical --maxprocesses 8 $(ARGS)
+
+check: setup ## Run every static check and print the sizes
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m scripts.requirements --check
+	@$(BIN)/python -m scripts.sizes
+
+bench: setup ## Measure against peers (ARGS are passed on)
+	@$(BIN)/python -m bench $(ARGS)
+
+requirements: setup ## Print which requirements are proved, context or open
+	@$(BIN)/python -m scripts.requirements $(ARGS)
+
+docs: setup ## Regenerate the reference pages
+	@$(BIN)/python -m scripts.docs $(ARGS)
+
+format: setup ## Format the code and apply safe fixes
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+clean: ## Remove the environment, caches and build output
+	rm -rf $(VENV) build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
