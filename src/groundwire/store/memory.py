@@ -1,0 +1,404 @@
+"""Everything in dictionaries: for tests, examples and short-lived processes.
+
+Every table is bounded, the oldest rows go first. So a settled key is remembered for a while, not for days, and nothing
+survives the process: who needs either asks for a database.
+"""
+
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
+from itertools import islice
+from typing import TypeVar
+
+import msgspec
+
+from groundwire.contracts.audit import Chain
+from groundwire.contracts.errors import StoreError
+from groundwire.contracts.ports import Database
+from groundwire.contracts.records import (
+    AuditEntry,
+    AuditHead,
+    AuditRecord,
+    CallRecord,
+    Charge,
+    Closing,
+    Confirmation,
+    ConfirmationStatus,
+    Effect,
+    EffectStatus,
+    NotApproved,
+    OverBudget,
+    Reservation,
+    Reserved,
+    ReserveOutcome,
+    Session,
+    Taken,
+    ToolSample,
+    Transition,
+    UnreadableRecord,
+)
+from groundwire.store.memory_chain import MemoryChain
+from groundwire.store.rules import accepts, gone, is_approved, is_lapsed, is_open, lapsed
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+_BLOB_BYTES = 64 * 1024 * 1024
+
+
+class MemoryStore:
+    """The port `Store` in memory. Audit entries get their hashes when somebody asks for the chain or flushes."""
+
+    def __init__(self, chain: Chain | None = None, max_rows: int = 10_000) -> None:
+        self._max_rows = max(max_rows, 10)
+        self._sessions: dict[tuple[str, str], Session] = {}
+        self._artifacts: dict[str, bytes] = {}
+        self._calls: dict[tuple[str, str, str], CallRecord] = {}
+        self._effects: dict[tuple[str, str, str], Effect] = {}
+        self._effect_keys: dict[str, tuple[str, str, str]] = {}
+        self._settled: dict[tuple[str, str, str], None] = {}
+        self._counters: dict[tuple[str, str, str], float] = {}
+        self._confirmations: dict[str, Confirmation] = {}
+        self._questions: dict[tuple[str, str, str, str], str] = {}
+        self._blobs: dict[tuple[str, str, str], bytes] = {}
+        self._blob_bytes = 0
+        self._audit = MemoryChain(chain or Chain(), self._max_rows)
+        self._database: Database | None = None
+
+    @property
+    def database(self) -> Database:
+        if self._database is None:
+            from groundwire.store.sqlite import SqliteStore
+
+            self._database = SqliteStore(":memory:").database
+        return self._database
+
+    async def open(self) -> None:
+        """Nothing to connect."""
+
+    async def shut(self) -> None:
+        """Nothing to release; the rows stay, so that a test can look at them."""
+
+    # Sessions
+
+    async def load_session(self, tenant: str, session_id: str) -> Session | None:
+        return self._sessions.get((tenant, session_id))
+
+    async def create_session(self, session: Session) -> Session:
+        stored = self._sessions.setdefault((session.tenant, session.session_id), session)
+        self._bound(self._sessions)
+        return stored
+
+    async def save_session(self, session: Session) -> bool:
+        key = (session.tenant, session.session_id)
+        stored = self._sessions.get(key)
+        if stored is None or stored.version != session.version:
+            return False
+        self._sessions[key] = msgspec.structs.replace(session, version=session.version + 1)
+        return True
+
+    async def list_sessions(self, tenant: str, *, before: str = "", limit: int = 50) -> list[Session]:
+        rows = (session for session in reversed(self._sessions.values()) if session.tenant == tenant)
+        return _page(rows, lambda session: session.session_id, before, limit)
+
+    async def save_artifact(self, version: str, body: bytes) -> None:
+        self._artifacts.setdefault(version, body)
+        self._bound(self._artifacts)
+
+    async def load_artifact(self, version: str) -> bytes | None:
+        return self._artifacts.get(version)
+
+    # Effects
+
+    async def reserve(self, reservation: Reservation) -> ReserveOutcome:
+        effect, now = reservation.effect, reservation.now
+        if effect is not None:
+            held = self._look_up((effect.tenant, effect.tool, effect.key), now)
+            if held is not None and not (reservation.takeover and held.status == EffectStatus.UNKNOWN):
+                return Taken(effect=held)
+        approval: Confirmation | None = None
+        if reservation.confirmation_id:
+            approval = self._confirmations.get(reservation.confirmation_id)
+            if approval is None or approval.tenant != reservation.tenant or not is_approved(approval, now):
+                return NotApproved()
+        if over := self._charge(reservation.tenant, reservation.charges):
+            return over
+        if approval is not None:
+            spent = msgspec.structs.replace(approval, status=ConfirmationStatus.SPENT)
+            self._confirmations[approval.confirmation_id] = spent
+        if effect is not None:
+            self._put_effect(effect)
+        return Reserved()
+
+    async def find_effect(self, tenant: str, tool: str, key: str, *, now: float) -> Effect | None:
+        return self._look_up((tenant, tool, key), now)
+
+    async def close(self, closing: Closing) -> bool:
+        self._audit.append(closing.entry)
+        self._record(closing)
+        return closing.transition is None or self._apply(closing.transition)
+
+    async def renew_leases(self, owner: str, *, now: float, lease_until: float) -> int:
+        held = [
+            effect
+            for effect in self._effects.values()
+            if effect.owner == owner and effect.status == EffectStatus.RESERVED and effect.lease_until > now
+        ]
+        for effect in held:
+            self._put_effect(msgspec.structs.replace(effect, lease_until=lease_until, updated_at=now))
+        return len(held)
+
+    async def get_effect(self, tenant: str, effect_id: str) -> Effect | None:
+        key = self._effect_keys.get(effect_id)
+        return self._effects.get(key) if key and key[0] == tenant else None
+
+    async def decide_effect(self, tenant: str, effect_id: str, closing: Closing, *, by: str) -> bool:
+        effect = await self.get_effect(tenant, effect_id)
+        transition = closing.transition
+        if transition is None:
+            raise StoreError("a decision about an effect needs a transition")
+        if effect is None or not (effect.status == EffectStatus.UNKNOWN or is_lapsed(effect, transition.now)):
+            return False
+        self._audit.append(closing.entry)
+        self._record(closing)
+        self._become(effect, transition, by=by)
+        return True
+
+    async def list_effects(
+        self, tenant: str, *, status: EffectStatus | None = None, before: str = "", limit: int = 50
+    ) -> list[Effect]:
+        rows = (effect for effect in reversed(self._effects.values()) if effect.tenant == tenant)
+        return _page(
+            rows, lambda effect: effect.effect_id, before, limit, lambda effect: status in {None, effect.status}
+        )
+
+    async def forget_effects(self, *, settled_before: float) -> int:
+        old = [key for key in self._settled if self._effects[key].updated_at < settled_before]
+        for key in old:
+            self._drop_effect(key)
+        return len(old)
+
+    # Calls and counts
+
+    def enqueue(self, closing: Closing) -> None:
+        self._record(closing)
+        self._audit.defer(closing.entry)
+
+    async def flush(self) -> AuditHead:
+        return self._audit.flush()
+
+    async def find_call(self, tenant: str, session_id: str, call_id: str) -> CallRecord | None:
+        return self._calls.get((tenant, session_id, call_id))
+
+    async def list_calls(
+        self, tenant: str, *, session_id: str | None = None, turn: int | None = None, before: str = "", limit: int = 50
+    ) -> list[CallRecord]:
+        rows = (
+            call
+            for call in reversed(self._calls.values())
+            if call.tenant == tenant and session_id in {None, call.session_id}
+        )
+        return _page(rows, lambda call: call.call_id, before, limit, lambda call: turn in {None, call.turn})
+
+    async def tools_called(self, tenant: str) -> list[str]:
+        return sorted({call.tool for call in self._calls.values() if call.tenant == tenant})
+
+    async def tool_samples(self, tenant: str, tool: str, *, limit: int = 1000) -> list[ToolSample]:
+        calls = reversed(self._calls.values())
+        samples = (
+            ToolSample(chars=call.chars, tokens=call.tokens, duration_ms=call.duration_ms)
+            for call in calls
+            if call.tenant == tenant and call.tool == tool and call.executed
+        )
+        return list(islice(samples, limit))
+
+    async def read_counters(self, tenant: str, names: Sequence[tuple[str, str]]) -> list[float]:
+        return [self._counters.get((tenant, name, scope), 0.0) for name, scope in names]
+
+    async def list_counters(self, tenant: str, name: str) -> dict[str, float]:
+        return {
+            scope: used
+            for (owner, counter, scope), used in self._counters.items()
+            if (owner, counter) == (tenant, name)
+        }
+
+    async def add(self, tenant: str, charges: Sequence[Charge]) -> None:
+        self._count(tenant, charges)
+
+    async def save_blob(self, tenant: str, session_id: str, ref: str, body: bytes, *, now: float) -> None:
+        replaced = self._blobs.pop((tenant, session_id, ref), b"")
+        self._blobs[tenant, session_id, ref] = body
+        self._blob_bytes += len(body) - len(replaced)
+        while len(self._blobs) > 1 and (self._blob_bytes > _BLOB_BYTES or len(self._blobs) > self._max_rows):
+            self._blob_bytes -= len(self._blobs.pop(next(iter(self._blobs))))
+
+    async def load_blob(self, tenant: str, session_id: str, ref: str) -> bytes | None:
+        return self._blobs.get((tenant, session_id, ref))
+
+    # Confirmations
+
+    async def find_confirmation(
+        self, tenant: str, session_id: str, tool: str, input_digest: str, *, now: float
+    ) -> Confirmation | None:
+        # The same question is not asked twice while it is open, so only the newest can be.
+        found = self._confirmations.get(self._questions.get((tenant, session_id, tool, input_digest), ""))
+        return found if found is not None and is_open(found, now) else None
+
+    async def create_confirmation(self, confirmation: Confirmation) -> Confirmation:
+        question = (confirmation.tenant, confirmation.session_id, confirmation.tool, confirmation.input_digest)
+        found = await self.find_confirmation(*question, now=confirmation.created_at)
+        if found is not None:
+            return found
+        self._confirmations[confirmation.confirmation_id] = confirmation
+        self._questions.pop(question, None)
+        self._questions[question] = confirmation.confirmation_id
+        self._bound(self._confirmations)
+        self._bound(self._questions)
+        return confirmation
+
+    async def get_confirmation(self, tenant: str, confirmation_id: str) -> Confirmation | None:
+        found = self._confirmations.get(confirmation_id)
+        return found if found is not None and found.tenant == tenant else None
+
+    async def decide_confirmation(
+        self,
+        tenant: str,
+        confirmation_id: str,
+        status: ConfirmationStatus,
+        *,
+        by: str,
+        note: str,
+        now: float,
+    ) -> bool:
+        found = await self.get_confirmation(tenant, confirmation_id)
+        if found is None or found.status != ConfirmationStatus.PENDING or found.expires_at <= now:
+            return False
+        decided = msgspec.structs.replace(found, status=status, decided_at=now, decided_by=by, note=note)
+        self._confirmations[confirmation_id] = decided
+        return True
+
+    async def list_confirmations(
+        self, tenant: str, *, status: ConfirmationStatus | None = None, before: str = "", limit: int = 50
+    ) -> list[Confirmation]:
+        rows = (found for found in reversed(self._confirmations.values()) if found.tenant == tenant)
+        return _page(
+            rows, lambda found: found.confirmation_id, before, limit, lambda found: status in {None, found.status}
+        )
+
+    # The audit chain
+
+    async def audit_records(self, *, after: int = 0) -> AsyncIterator[AuditRecord | UnreadableRecord]:
+        for record in self._audit.records():
+            if record.seq > after:
+                yield record
+
+    async def list_audit(self, tenant: str, *, before: int = 0, limit: int = 50) -> list[AuditRecord]:
+        records = reversed(self._audit.records())
+        wanted = (record for record in records if record.entry.tenant == tenant and (not before or record.seq < before))
+        return list(islice(wanted, limit))
+
+    async def audit_head(self) -> AuditHead:
+        return self._audit.link()
+
+    async def prune_audit(self, *, created_before: str, entry: AuditEntry) -> int:
+        return self._audit.prune(created_before, entry)
+
+    # Inside
+
+    def _look_up(self, key: tuple[str, str, str], now: float) -> Effect | None:
+        effect = self._effects.get(key)
+        if effect is not None and is_lapsed(effect, now):
+            effect = self._effects[key] = lapsed(effect)
+        return effect
+
+    def _put_effect(self, effect: Effect) -> None:
+        key = (effect.tenant, effect.tool, effect.key)
+        earlier = self._effects.get(key)
+        if earlier is not None and earlier.effect_id != effect.effect_id:
+            del self._effect_keys[earlier.effect_id]
+        self._effects[key] = effect
+        self._effect_keys[effect.effect_id] = key
+
+    def _drop_effect(self, key: tuple[str, str, str]) -> None:
+        del self._effect_keys[self._effects.pop(key).effect_id]
+        self._settled.pop(key, None)
+
+    def _apply(self, transition: Transition) -> bool:
+        effect = self._effects.get((transition.tenant, transition.tool, transition.key))
+        if effect is None or not accepts(effect, transition):
+            return False
+        self._become(effect, transition, by="")
+        return True
+
+    def _become(self, effect: Effect, transition: Transition, *, by: str) -> None:
+        key = (effect.tenant, effect.tool, effect.key)
+        if transition.status is None:
+            self._drop_effect(key)
+            return
+        self._effects[key] = msgspec.structs.replace(
+            effect,
+            status=transition.status,
+            result=transition.result,
+            note=transition.note,
+            decided_by=by,
+            updated_at=transition.now,
+        )
+        if transition.status == EffectStatus.SETTLED:
+            self._settled[key] = None
+            if len(self._settled) > self._max_rows:
+                for old in self._oldest(self._settled):
+                    self._drop_effect(old)
+
+    def _charge(self, tenant: str, charges: Sequence[Charge]) -> OverBudget | None:
+        wanted: dict[tuple[str, str], float] = {}
+        for charge in charges:
+            counter = (charge.name, charge.scope)
+            used = self._counters.get((tenant, *counter), 0.0) + wanted.get(counter, 0.0)
+            if charge.max is not None and used + charge.amount > charge.max:
+                return OverBudget(name=charge.name, used=used, max=charge.max)
+            wanted[counter] = wanted.get(counter, 0.0) + charge.amount
+        self._count(tenant, charges)
+        return None
+
+    def _count(self, tenant: str, charges: Iterable[Charge]) -> None:
+        for charge in charges:
+            counter = (tenant, charge.name, charge.scope)
+            self._counters[counter] = self._counters.get(counter, 0.0) + charge.amount
+        self._bound(self._counters)
+
+    def _record(self, closing: Closing) -> None:
+        call = closing.call
+        if call is not None:
+            self._calls.setdefault((call.tenant, call.session_id, call.call_id), call)
+            self._bound(self._calls)
+        if closing.charges:
+            self._count(closing.entry.tenant, closing.charges)
+
+    def _bound(self, table: dict[K, V]) -> None:
+        if len(table) > self._max_rows:
+            for key in self._oldest(table):
+                del table[key]
+
+    def _oldest(self, table: dict[K, V]) -> list[K]:
+        # A tenth at once: finding a dictionary's first key passes by all keys deleted before it.
+        return list(islice(table, self._max_rows // 10))
+
+
+def _page(
+    rows: Iterable[V],
+    name: Callable[[V], str],
+    before: str,
+    limit: int,
+    wanted: Callable[[V], bool] = lambda _: True,
+) -> list[V]:
+    """The next rows after the one called `before`, which need not itself be wanted any more."""
+    found: list[V] = []
+    seen = not before
+    for row in rows:
+        if len(found) >= limit:
+            break
+        if not seen:
+            seen = name(row) == before
+        elif wanted(row):
+            found.append(row)
+    if not seen:
+        raise gone(before)
+    return found

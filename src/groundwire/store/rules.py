@@ -1,0 +1,76 @@
+"""The rules that every store follows, free of any database: expiry, decisions, retention, storable text."""
+
+from typing import Any
+
+import msgspec
+
+from groundwire.contracts.canonical import canonical_json
+from groundwire.contracts.errors import NotFound
+from groundwire.contracts.records import (
+    AuditEntry,
+    AuditHead,
+    Closing,
+    Confirmation,
+    ConfirmationStatus,
+    Effect,
+    EffectStatus,
+    Transition,
+)
+
+OPEN_STATUSES = (ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED, ConfirmationStatus.DENIED)
+_REPLACEMENT = "\ufffd"
+
+
+def is_lapsed(effect: Effect, now: float) -> bool:
+    """Whether the owner stopped renewing, so that nobody knows how the call ended."""
+    return effect.status == EffectStatus.RESERVED and effect.lease_until <= now
+
+
+def lapsed(effect: Effect) -> Effect:
+    return msgspec.structs.replace(effect, status=EffectStatus.UNKNOWN)
+
+
+def is_open(confirmation: Confirmation, now: float) -> bool:
+    return confirmation.status in OPEN_STATUSES and confirmation.expires_at > now
+
+
+def is_approved(confirmation: Confirmation, now: float) -> bool:
+    return confirmation.status == ConfirmationStatus.APPROVED and confirmation.expires_at > now
+
+
+def accepts(effect: Effect, transition: Transition) -> bool:
+    """Whether the reservation that `transition` ends is still the one that holds the key."""
+    return effect.status != EffectStatus.SETTLED and effect.attempt == transition.attempt and not effect.decided_by
+
+
+def retention_entry(entry: AuditEntry, removed_to: AuditHead, count: int) -> AuditEntry:
+    reason = canonical_json({"removed_to": removed_to.seq, "hash": removed_to.hash, "count": count}).decode()
+    return msgspec.structs.replace(entry, reason=reason)
+
+
+def gone(before: str) -> NotFound:
+    return NotFound(f"there is no row {before} to go on from", hint="It was removed: start from the first page.")
+
+
+def storable(closing: Closing) -> Closing:
+    """The same closing with the characters replaced that no database takes: NUL and lone surrogates.
+
+    They come from models and tools. Losing such a character is better than losing the record of a call.
+    """
+    call = closing.call and _clean(closing.call)
+    return Closing(
+        call=call,
+        entry=_clean(closing.entry),
+        transition=closing.transition and _clean(closing.transition),
+        charges=closing.charges,
+    )
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("\x00", _REPLACEMENT).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    if isinstance(value, tuple):
+        return tuple(_clean(item) for item in value)
+    if isinstance(value, msgspec.Struct):
+        return type(value)(**{name: _clean(getattr(value, name)) for name in value.__struct_fields__})
+    return value
