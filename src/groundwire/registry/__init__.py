@@ -1,4 +1,9 @@
-"""The place for turning functions and tool folders into one versioned artifact.
+"""Tools in: from functions, folders and clients' requests to one immutable, versioned registry.
 
-It will know tools and their schemas, but not models, sessions or who is calling.
+Knows tools and their schemas, but not models, sessions or who is calling. Above it sits the runtime; below it are
+codecs, which spell each tool in the providers' forms, and contracts.
 """
+
+from groundwire.registry.author import ArgumentFault, Handler, Tool, tool
+
+__all__ = ["ArgumentFault", "Handler", "Tool", "tool"]
