@@ -88,8 +88,12 @@ class ChainVerifier:
         expected = self._head.seq + 1
         if record.seq != expected:
             missing = f"record {expected}" if record.seq == expected + 1 else f"records {expected} to {record.seq - 1}"
-            self._blame("missing", record, f"{missing} before record {record.seq} {'is' if record.seq == expected + 1 else 'are'} gone")
-        elif record.previous_hash != self._head.hash and self._head.hash != UNREADABLE:
+            self._blame(
+                "missing",
+                record,
+                f"{missing} before record {record.seq} {'is' if record.seq == expected + 1 else 'are'} gone",
+            )
+        elif self._head.hash not in (record.previous_hash, UNREADABLE):
             self._blame("reordered", record, f"record {record.seq} does not follow the record before it")
         if not hmac.compare_digest(record.hash, self._chain.hash(record.seq, record.previous_hash, record.entry)):
             self._blame("changed", record, f"record {record.seq} ({record.entry.id}) was changed")
@@ -109,10 +113,10 @@ class ChainVerifier:
 
     def finish(self) -> ChainReport:
         first = self._first
-        if first is not None and (first.seq != 1 or first.previous_hash != GENESIS):
-            if self._retained_from != (first.seq - 1, first.previous_hash):
-                message = f"records 1 to {first.seq - 1} are gone, and no retention record says so"
-                self._problems.insert(0, ChainProblem(kind="missing", seq=first.seq, record_id=first.entry.id, message=message))
+        if first is not None and not self._begins_rightly(first):
+            message = f"records 1 to {first.seq - 1} are gone, and no retention record says so"
+            problem = ChainProblem(kind="missing", seq=first.seq, record_id=first.entry.id, message=message)
+            self._problems.insert(0, problem)
         if self._head.seq < self._highest:
             message = f"the chain ends at record {self._head.seq}, but the checkpoint file noted record {self._highest}"
             self._problems.append(ChainProblem(kind="cut", seq=self._highest, record_id="", message=message))
@@ -124,6 +128,12 @@ class ChainVerifier:
             keyed=self._chain.is_keyed,
             checkpoint="checked" if self._has_checkpoints else "none",
         )
+
+    def _begins_rightly(self, first: AuditRecord) -> bool:
+        """At the beginning, or right after what the newest retention record says was removed."""
+        if first.seq == 1 and first.previous_hash == GENESIS:
+            return True
+        return self._retained_from == (first.seq - 1, first.previous_hash)
 
     def _blame(self, kind: str, record: AuditRecord, message: str) -> None:
         self._problems.append(ChainProblem(kind=kind, seq=record.seq, record_id=record.entry.id, message=message))

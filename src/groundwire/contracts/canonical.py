@@ -4,6 +4,7 @@ Knows only bytes. The registry hashes content with it, the runtime keys effects,
 """
 
 import hashlib
+import math
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,7 +33,7 @@ _ASTRAL = re.compile(rb"[\xf0-\xf7]")
 def parse_json(text: str | bytes) -> JsonValue:
     """Read one JSON text exactly: integers keep all their digits, NaN and trailing bytes are refused."""
     try:
-        value = _decoder.decode(text)
+        value: JsonValue = _decoder.decode(text)
     except RecursionError:
         raise InvalidJson("nested too deeply", too_deep=True) from None
     except (msgspec.DecodeError, UnicodeError) as error:
@@ -60,7 +61,7 @@ def dump_json(value: JsonValue) -> bytes:
     except TypeError as error:  # orjson stops at 64-bit integers and does not know our Structs
         data = _dump_exactly(value, error)
     if b"null" in data:
-        _refuse_non_finite(value)
+        refuse_non_finite(value)
     return data
 
 
@@ -71,7 +72,7 @@ def canonical_json(value: JsonValue) -> bytes:
     except TypeError:
         return _canonical_slowly(value)
     if b"null" in data:
-        _refuse_non_finite(value)
+        refuse_non_finite(value)
     if (data.isascii() or not _ASTRAL.search(data)) and not _ODD_NUMBER.search(data):
         return data
     return _canonical_slowly(value)
@@ -134,7 +135,7 @@ def _append(out: list[bytes], value: Any, *, sort: bool) -> None:
 
 def _number(value: float) -> bytes:
     """ECMAScript's Number::toString, which RFC 8785 prescribes. Both it and repr give the shortest digits."""
-    if value != value or value in (float("inf"), float("-inf")):
+    if not math.isfinite(value):
         raise ValueError("NaN and infinities are not JSON")
     if value == 0:
         return b"0"
@@ -160,12 +161,12 @@ def _place_point(digits: str, point: int) -> str:
     return f"{digits[0]}{rest}e{'+' if point > 0 else '-'}{abs(point - 1)}"
 
 
-def _refuse_non_finite(value: Any) -> None:
+def refuse_non_finite(value: Any) -> None:
     """Encoders write NaN as null; a null in the output is the only hint."""
     level: list[Any] = [value]
     while level:
         item = level.pop()
-        if isinstance(item, float) and item - item != 0:
+        if isinstance(item, float) and not math.isfinite(item):
             raise InvalidJson("NaN and infinities are not JSON")
         if isinstance(item, dict):
             level.extend(item.values())

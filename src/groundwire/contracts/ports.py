@@ -18,6 +18,7 @@ from groundwire.contracts.records import (
     Reservation,
     ReserveOutcome,
     Session,
+    SessionTotals,
     ToolSample,
     UnreadableRecord,
 )
@@ -89,6 +90,8 @@ class SessionStore(Protocol):
         ...
 
     async def list_sessions(self, tenant: str, *, before: str = "", limit: int = 50) -> list[Session]: ...
+
+    async def session_totals(self, tenant: str) -> SessionTotals: ...
 
     async def save_artifact(self, version: str, body: bytes) -> None: ...
 

@@ -31,7 +31,9 @@ def response_view(result: ToolResult) -> JsonObject:
 
 def listing_view(result: ToolResult) -> JsonObject:
     """{ok, data, warnings, errors[{code, message}]}: the code is the detail where there is one, else the type."""
-    errors: list[Any] = [{"code": error.detail or error.type.value, "message": error.message} for error in result.errors]
+    errors: list[Any] = [
+        {"code": error.detail or error.type.value, "message": error.message} for error in result.errors
+    ]
     return {"ok": result.ok, "data": result.data, "warnings": list(result.warnings), "errors": errors}
 
 

@@ -240,3 +240,14 @@ class ToolSample(Struct, frozen=True, kw_only=True):
     chars: int
     tokens: int
     duration_ms: float
+
+
+class SessionTotals(Struct, frozen=True, kw_only=True):
+    """All sessions of a tenant together. Tracked turns are those whose loop history is still kept."""
+
+    total: int = 0
+    active: int = 0
+    turns: int = 0
+    turns_tracked: int = 0
+    calls: int = 0
+    peak_tokens: int = 0

@@ -1,0 +1,186 @@
+"""The first half of the pipeline: is this a call that may be made at all? Each check says why not, or nothing.
+
+Synchronous and without a store. They fill in the attempt as they go.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from groundwire.contracts.canonical import canonical_json, digest_bytes, parse_json
+from groundwire.contracts.decisions import Deny
+from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
+from groundwire.runtime.attempt import Attempt
+from groundwire.runtime.idempotency import caller_key, compared_arguments, effect_key, nested_key
+from groundwire.runtime.policies.access import is_callable_by, no_such_tool, within_mode
+from groundwire.runtime.policies.loops import enough_refusals, is_not_fruitless, is_not_repeating
+from groundwire.runtime.policies.sizes import within_argument_size
+from groundwire.runtime.surface import Entry
+from groundwire.runtime.validation import explain_faults
+
+Check: TypeAlias = Callable[[Attempt], Deny | None]
+
+
+def resolve(attempt: Attempt) -> Deny | None:
+    entry = attempt.turn.find(attempt.name)
+    if entry is None:
+        attempt.operator = "no such tool in this registry version"
+        return no_such_tool(attempt.name)
+    attempt.entry = entry
+    if attempt.parent is not None and attempt.parent.is_inside(entry.spec.tool_id):
+        return Deny(
+            type=ErrorType.LOOP_DETECTED,
+            detail=ErrorDetail.CYCLE,
+            message=f"{entry.spec.wire_name} is already running further up; a tool may not call itself.",
+        )
+    return None
+
+
+def mask(attempt: Attempt) -> Deny | None:
+    entry = entry_of(attempt)
+    if entry.allowed and entry.spec.tool_id not in attempt.turn.masked and is_callable_by(entry.spec, attempt.caller):
+        return None
+    attempt.operator = f"{entry.spec.tool_id} is {'not offered to this caller' if entry.allowed else 'masked'}"
+    attempt.entry = None  # from here on nothing may show that there is such a tool
+    return no_such_tool(attempt.name)
+
+
+def mode(attempt: Attempt) -> Deny | None:
+    entry = entry_of(attempt)
+    if entry.in_mode:
+        return None
+    decision = within_mode(entry.spec, attempt.turn.mode)
+    return decision if isinstance(decision, Deny) else None
+
+
+def session(attempt: Attempt) -> Deny | None:
+    turn = attempt.turn
+    if turn.session is not None and turn.session.status != "active":
+        return Deny(type=ErrorType.SESSION_INACTIVE, message="This conversation has ended; no tool can be used in it.")
+    if attempt.caller == "model" and turn.refusals >= turn.surface.max_refusals:
+        decision = enough_refusals(turn.refusals, turn.surface.max_refusals)
+        return decision if isinstance(decision, Deny) else None
+    return None
+
+
+def size(attempt: Attempt) -> Deny | None:
+    limit = entry_of(attempt).limits.max_args_bytes
+    raw = attempt.raw
+    if len(raw) * 4 <= limit:  # no character takes more than four bytes
+        return None
+    decision = within_argument_size(attempt.name, len(raw.encode("utf-8", "surrogatepass")), limit)
+    return decision if isinstance(decision, Deny) else None
+
+
+def parse(attempt: Attempt) -> Deny | None:
+    try:
+        value = parse_json(attempt.raw)
+    except InvalidJson as error:
+        return Deny(
+            type=ErrorType.VALIDATION,
+            detail=ErrorDetail.TOO_DEEP if error.too_deep else ErrorDetail.INVALID_JSON,
+            message=f"The arguments of {attempt.name} are not valid JSON: {error.message}. Send one JSON object.",
+        )
+    if not isinstance(value, dict):
+        return Deny(
+            type=ErrorType.VALIDATION,
+            detail=ErrorDetail.NOT_AN_OBJECT,
+            message=f"The arguments of {attempt.name} must be one JSON object, such as {{}}, not {_kind(value)}.",
+        )
+    attempt.arguments = value
+    return None
+
+
+def supply(attempt: Attempt) -> Deny | None:
+    """Fill in what the executor supplies. A model's value is overwritten and noted, a caller's must agree."""
+    entry = entry_of(attempt)
+    supplied = entry.spec.policy.supplied
+    attempt.compared = (
+        compared_arguments(entry.spec, attempt.arguments, attempt.turn.supplied) if supplied else attempt.arguments
+    )
+    attempt.digest = digest_bytes(canonical_json(attempt.compared))
+    if entry.is_action or attempt.given_key is not None or entry.limits.confirm:
+        _assign_key(attempt, entry)
+    for name in supplied:
+        refusal = _supply_one(attempt, name)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def validate(attempt: Attempt) -> Deny | None:
+    entry = entry_of(attempt)
+    if entry.tool.validator.is_valid(attempt.arguments):
+        return None
+    return explain_faults(entry.spec, entry.tool.validator, attempt.arguments)
+
+
+def loop(attempt: Attempt) -> Deny | None:
+    """Only models run in circles; an application that calls twice means it."""
+    if attempt.caller != "model":
+        return None
+    entry, turn = entry_of(attempt), attempt.turn
+    name = entry.spec.wire_name
+    earlier = turn.calls_of(entry.spec.tool_id, attempt.digest)
+    decision = is_not_repeating(name, earlier, entry.limits.repeat_limit)
+    if isinstance(decision, Deny):
+        turn.note_loop(entry.spec.tool_id)
+        return decision
+    empty = is_not_fruitless(name, turn.empty_results.get(entry.spec.tool_id, 0), entry.limits.empty_limit)
+    return empty if isinstance(empty, Deny) else None
+
+
+CHECKS: tuple[Check, ...] = (resolve, mask, mode, session, size, parse, supply, validate, loop)
+
+
+def entry_of(attempt: Attempt) -> Entry:
+    if attempt.entry is None:
+        raise AssertionError("the pipeline resolves a tool before anything asks for it")
+    return attempt.entry
+
+
+def _assign_key(attempt: Attempt, entry: Entry) -> None:
+    """Name the effect: by the caller, by the tool that it serves, or by the tool's own scope."""
+    turn = attempt.turn
+    if attempt.given_key is not None:
+        attempt.key = caller_key(attempt.given_key)
+    elif attempt.parent is not None and attempt.parent.key:
+        attempt.key = nested_key(attempt.parent.key, entry.spec.tool_id, attempt.digest)
+    elif turn.run_id:
+        attempt.key = effect_key(
+            entry.spec,
+            attempt.arguments,
+            attempt.digest,
+            run_id=turn.run_id,
+            session_id=turn.session_id,
+            call_id=attempt.call_id,
+        )
+    else:  # a call outside a run, without a key, is meant to happen each time
+        attempt.key = f"once:{turn.session_id}:{attempt.call_id}"
+        attempt.is_fresh = not attempt.given_id
+
+
+def _supply_one(attempt: Attempt, name: str) -> Deny | None:
+    turn = attempt.turn
+    given = name in attempt.arguments
+    value = turn.supplied_value(name, attempt)
+    if attempt.caller == "model":
+        if given and attempt.arguments[name] != value:
+            attempt.warnings.append(f"{name} is filled in by the system; the value that was sent is ignored.")
+        if value is None:
+            attempt.arguments.pop(name, None)
+            return None
+    elif given and name in turn.supplied and attempt.arguments[name] != value:
+        return Deny(
+            type=ErrorType.VALIDATION,
+            detail=ErrorDetail.SUPPLIED_MISMATCH,
+            message=f"{name}: leave it out, or send the value that this request was opened with.",
+        )
+    elif given or value is None:
+        return None
+    attempt.arguments[name] = value
+    return None
+
+
+def _kind(value: object) -> str:
+    names = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    return names.get(type(value), "null")

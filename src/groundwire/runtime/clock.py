@@ -1,0 +1,59 @@
+"""Real time, real ids and real flags: what the ports are when nobody injects another."""
+
+import asyncio
+import itertools
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+
+class SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.perf_counter()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class RandomIds:
+    """Unique by 80 random bits per process and a counter: an id costs no system call."""
+
+    def __init__(self) -> None:
+        self._seed()
+        os.register_at_fork(after_in_child=self._seed)  # a forked child must not repeat its parent's ids
+
+    def new(self, prefix: str) -> str:
+        return f"{prefix}_{self._process}{next(self._counter):x}"
+
+    def _seed(self) -> None:
+        self._process = secrets.token_hex(10)
+        self._counter = itertools.count(1)
+
+
+class EnvironmentFlags:
+    """A flag is on when it is set true in the configuration, or in the environment."""
+
+    def __init__(self, configured: Mapping[str, bool] | None = None) -> None:
+        self._configured = dict(configured or {})
+
+    def is_on(self, flag: str) -> bool:
+        if flag in self._configured:
+            return self._configured[flag]
+        return os.environ.get(flag, "").strip().lower() in ("1", "true", "yes", "on")
+
+
+class CharsPerFour:
+    """The default estimate: nothing for nothing, else a token for every four characters, rounded up."""
+
+    def estimate(self, text: str) -> int:
+        return -(-len(text) // 4)
+
+
+def to_iso(seconds: float) -> str:
+    """ISO 8601, UTC, milliseconds."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

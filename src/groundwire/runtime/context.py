@@ -1,0 +1,119 @@
+"""What a handler is told about its call, and what it may ask of the runtime. It cannot change the session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json
+from groundwire.contracts.errors import ErrorDetail, ErrorType, ToolError
+from groundwire.contracts.events import CallProgress
+from groundwire.contracts.records import Charge
+
+if TYPE_CHECKING:
+    from groundwire.contracts.messages import Message
+    from groundwire.contracts.results import ToolResult
+    from groundwire.runtime.attempt import Attempt
+    from groundwire.runtime.dispatcher import Dispatcher
+
+
+class Context:
+    """Passed to handlers that have a parameter named `context`."""
+
+    __slots__ = ("_attempt", "_dispatcher", "_loop")
+
+    def __init__(self, attempt: Attempt, dispatcher: Dispatcher) -> None:
+        self._attempt = attempt
+        self._dispatcher = dispatcher
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def call_id(self) -> str:
+        return self._attempt.call_id
+
+    @property
+    def session_id(self) -> str:
+        return self._attempt.turn.session_id
+
+    @property
+    def tenant(self) -> str:
+        return self._attempt.turn.tenant
+
+    @property
+    def mode(self) -> str:
+        return self._attempt.turn.mode
+
+    @property
+    def caller(self) -> str:
+        return self._attempt.caller
+
+    @property
+    def actor(self) -> str:
+        return self._attempt.turn.actor
+
+    @property
+    def user(self) -> str:
+        return self._attempt.turn.user
+
+    @property
+    def organisation(self) -> str:
+        return self._attempt.turn.organisation
+
+    @property
+    def request_id(self) -> str:
+        return str(self._attempt.turn.supplied_value("request_id", self._attempt))
+
+    @property
+    def idempotency_key(self) -> str:
+        """The effect's key: pass it on to whatever can deduplicate by it. Empty for calls without one."""
+        return self._attempt.given_key or self._attempt.key
+
+    @property
+    def state(self) -> Mapping[str, JsonValue]:
+        """The session's state, read-only. To change it, return an intent."""
+        return self._attempt.turn.state
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        return tuple(self._attempt.turn.history)
+
+    @property
+    def resources(self) -> Mapping[str, Any]:
+        """What the application gave the runtime for its tools, by name."""
+        return self._dispatcher.resources
+
+    async def commit(self) -> None:
+        """The point of no return: after it the effect counts as done, whatever happens to the call."""
+        self._check_lease()
+        self._attempt.committed = True
+
+    def commit_now(self) -> None:
+        """The same for a handler that runs in a thread."""
+        self._check_lease()
+        self._attempt.committed = True
+
+    def progress(self, value: JsonValue) -> None:
+        """Tell whoever follows the call how far it is. Safe from a handler's thread."""
+        attempt = self._attempt
+        event = CallProgress(call_id=attempt.call_id, name=attempt.name, value=value)
+        if attempt.turn.on_event is not None:
+            self._loop.call_soon_threadsafe(attempt.turn.emit, event)
+
+    def charge(self, budget: str, amount: float) -> None:
+        """Count something that this call used, such as money, on the budget of that name."""
+        self._attempt.late_charges.append(Charge(name=budget, scope="", amount=amount))
+
+    async def call(self, name: str, arguments: JsonObject | None = None) -> ToolResult:
+        """Call another tool as part of this one: same budget, same turn, recorded as its child."""
+        return await self._dispatcher.call_from(self._attempt, name, dump_json(arguments or {}).decode())
+
+    def call_sync(self, name: str, arguments: JsonObject | None = None) -> ToolResult:
+        """The same for a handler that runs in a thread."""
+        return asyncio.run_coroutine_threadsafe(self.call(name, arguments), self._loop).result()
+
+    def _check_lease(self) -> None:
+        if not self._dispatcher.holds_lease(self._attempt):
+            raise ToolError(
+                ErrorType.CONFLICT, "The reservation ran out.", retryable=True, detail=ErrorDetail.LEASE_LOST
+            )

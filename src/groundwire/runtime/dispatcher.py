@@ -1,0 +1,226 @@
+"""The dispatcher: carries one call through one pipeline to its one result.
+
+Decisions come from the checks and the gatekeeper; acting happens here; both are recorded. It never raises because of
+what a model sent or a handler did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.decisions import Answer, Deny
+from groundwire.contracts.errors import ErrorDetail, ErrorType, RegistryError
+from groundwire.contracts.events import CallStarted
+from groundwire.contracts.ports import Clock, Ids, Store
+from groundwire.contracts.results import ToolResult, decode_result
+from groundwire.registry import Handler
+from groundwire.runtime.attempt import Attempt
+from groundwire.runtime.checks import CHECKS, entry_of
+from groundwire.runtime.context import Context
+from groundwire.runtime.gatekeeper import Gatekeeper, Reconciled, Verdict
+from groundwire.runtime.invocation import Outcome, invoke
+from groundwire.runtime.ledger import Ledger
+from groundwire.runtime.output import guard_output
+from groundwire.runtime.recorder import Recorder
+from groundwire.runtime.recording import input_hash
+from groundwire.runtime.surface import Entry
+from groundwire.runtime.threads import DaemonThreads
+from groundwire.runtime.variants import choose_variant
+
+StepHook = Callable[[str, Attempt], None]
+"""Told before each step. Crash tests kill the process there, the benchmark reads the time."""
+
+STEPS = (
+    "replay",
+    *(check.__name__ for check in CHECKS),
+    *("look_up", "budget", "gates", "ground", "confirm", "reserve"),
+    *("invoke", "output", "settle", "intents", "done"),
+)
+"""The pipeline. Settling writes the effect, the call, its audit record and its counts in one transaction."""
+
+
+class Dispatcher:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        ledger: Ledger,
+        gatekeeper: Gatekeeper,
+        recorder: Recorder,
+        clock: Clock,
+        ids: Ids,
+        resources: Mapping[str, Any],
+        on_step: StepHook | None = None,
+    ) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._recorder = recorder
+        self._clock = clock
+        self._ids = ids
+        self._threads = DaemonThreads()
+        self._on_step = on_step
+        self._gates = tuple(
+            (name, getattr(gatekeeper, name)) for name in ("look_up", "budget", "gates", "ground", "confirm", "reserve")
+        )
+        self.resources = resources
+
+    async def dispatch(self, attempt: Attempt) -> ToolResult:
+        """One call, one result, in the order of STEPS."""
+        attempt.started, attempt.started_at = self._clock.monotonic(), self._clock.now()
+        turn = attempt.turn
+        if turn.on_event is not None:
+            call = ToolCall(call_id=attempt.call_id, name=attempt.name, raw=attempt.raw, origin=attempt.origin)
+            turn.emit(CallStarted(call=call))
+        if attempt.given_id and (earlier := await self._replay(attempt)) is not None:
+            return earlier
+        turn.open[attempt.call_id] = attempt
+        try:
+            return await self._carry(attempt)
+        except asyncio.CancelledError:
+            await self._recorder.close_cancelled(attempt)
+            raise
+        finally:
+            turn.open.pop(attempt.call_id, None)
+            attempt.finish()
+            self._ledger.let_go(attempt)
+
+    async def _carry(self, attempt: Attempt) -> ToolResult:
+        try:
+            for check in CHECKS:
+                self._reach(check.__name__, attempt)
+                if (denied := check(attempt)) is not None:
+                    return await self._recorder.refuse(attempt, denied)
+            entry = entry_of(attempt)
+            handler = _choose_handler(attempt, entry)
+        except RegistryError as error:
+            return await self._recorder.refuse(attempt, _no_handler(attempt.name, error))
+        attempt.count()
+        context = Context(attempt, self)
+        if attempt.key or entry.is_guarded:
+            for name, gate in self._gates:
+                self._reach(name, attempt)
+                if (verdict := await gate(attempt, entry, handler, context)) is not None:
+                    return await self._end_early(attempt, entry, verdict)
+        self._reach("invoke", attempt)
+        if not self._ledger.holds_lease(attempt):
+            return await self._recorder.refuse(attempt, _lease_lost(attempt.name))
+        outcome = await invoke(attempt, handler, context, self._threads)
+        return await self._settle(attempt, entry, outcome)
+
+    async def call_from(self, parent: Attempt, name: str, raw: str) -> ToolResult:
+        """A tool's own call of another tool."""
+        attempt = Attempt(
+            parent.turn,
+            name=name,
+            raw=raw,
+            call_id=self._ids.new("call"),
+            caller="tool",
+            given_id=False,
+            origin="tool",
+            parent=parent,
+        )
+        return await self.dispatch(attempt)
+
+    def holds_lease(self, attempt: Attempt) -> bool:
+        return self._ledger.holds_lease(attempt)
+
+    async def _settle(self, attempt: Attempt, entry: Entry, outcome: Outcome) -> ToolResult:
+        self._reach("output", attempt)
+        output = guard_output(entry, outcome)
+        self._reach("settle", attempt)
+        result = await self._recorder.settle(attempt, entry, output)
+        self._reach("intents", attempt)
+        attempt.turn.intents.extend((attempt.call_id, attempt.tool_id, intent) for intent in result.intents)
+        self._reach("done", attempt)
+        return result
+
+    async def _end_early(self, attempt: Attempt, entry: Entry, verdict: Verdict) -> ToolResult:
+        match verdict:
+            case Deny():
+                return await self._recorder.refuse(attempt, verdict)
+            case Answer(data=data):
+                return await self._recorder.answer(attempt, entry, data)
+            case Reconciled(value=value):
+                return await self._settle_reconciled(attempt, entry, value)
+            case ToolResult():
+                return await self._recorder.replay(attempt, verdict)
+            case None:
+                raise AssertionError("a verdict of nothing does not end a call")
+
+    async def _settle_reconciled(self, attempt: Attempt, entry: Entry, value: Any) -> ToolResult:
+        attempt.operator = "the earlier attempt had taken effect, says the tool's reconcile hook"
+        return await self._recorder.settle(attempt, entry, guard_output(entry, Outcome(value=value)), replayed=True)
+
+    async def _replay(self, attempt: Attempt) -> ToolResult | None:
+        """A call id that was closed before gives the same result again, or a conflict if it asks for something else."""
+        self._reach("replay", attempt)
+        turn = attempt.turn
+        while (running := turn.open.get(attempt.call_id)) is not None:
+            await running.wait()
+        known = turn.closed.get(attempt.call_id)
+        if known is None:
+            record = await self._store.find_call(turn.tenant, turn.session_id, attempt.call_id)
+            if record is None:
+                return None
+            known = (record.tool, record.input_digest, decode_result(record.result))
+        tool_id, digest, result = known
+        if self._asks_the_same(attempt, tool_id, digest):
+            return await self._recorder.replay(attempt, result, is_same_call=True)
+        return await self._recorder.refuse(attempt, _duplicate_id(attempt.call_id), is_same_call=True)
+
+    def _asks_the_same(self, attempt: Attempt, tool_id: str, digest: str) -> bool:
+        """Read the arguments as the pipeline would; what cannot be read is compared as it stands."""
+        for check in CHECKS[: CHECKS.index(_SUPPLY) + 1]:
+            if check(attempt) is not None:
+                break
+        attempt.warnings.clear()
+        return attempt.tool_id == tool_id and input_hash(attempt) == digest
+
+    def _reach(self, step: str, attempt: Attempt) -> None:
+        attempt.step = step
+        if self._on_step is not None:
+            self._on_step(step, attempt)
+
+
+_SUPPLY = next(check for check in CHECKS if check.__name__ == "supply")
+
+
+def _choose_handler(attempt: Attempt, entry: Entry) -> Handler:
+    handler = entry.tool.handler()
+    if not entry.spec.policy.variants:
+        return handler
+    turn = attempt.turn
+    attempt.variant = choose_variant(
+        entry.spec, user=turn.user, organisation=turn.organisation, fallback=turn.session_id or attempt.call_id
+    )
+    return handler.variants[attempt.variant] if attempt.variant else handler
+
+
+def _no_handler(name: str, error: RegistryError) -> Deny:
+    """A session keeps its registry version; code that is gone or changed since then is not run in its place."""
+    return Deny(
+        type=ErrorType.NOT_FOUND,
+        detail=error.reason.upper(),
+        message=f"{name} is not available in this conversation any more. Go on without it.",
+        operator=error.message,
+    )
+
+
+def _lease_lost(name: str) -> Deny:
+    return Deny(
+        type=ErrorType.CONFLICT,
+        detail=ErrorDetail.LEASE_LOST,
+        retryable=True,
+        message=f"{name} could not be started in time. Nothing was done; try again.",
+    )
+
+
+def _duplicate_id(call_id: str) -> Deny:
+    return Deny(
+        type=ErrorType.CONFLICT,
+        detail=ErrorDetail.DUPLICATE_CALL_ID,
+        message=f"The call id {call_id!r} was used before for another call. Use a new id for a new call.",
+    )

@@ -1,0 +1,187 @@
+"""The second half of the way in: from the ledger's look-up to the reservation.
+
+These steps need the store, the clock or the flags. Each gives a verdict that ends the call, or nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from typing import Any, TypeAlias
+
+from groundwire.contracts.decisions import Answer, Confirm, Deny
+from groundwire.contracts.events import ApprovalRequested
+from groundwire.contracts.ports import Clock, Flags, Ids, Store
+from groundwire.contracts.records import Charge, Confirmation
+from groundwire.contracts.results import ToolResult
+from groundwire.registry import Handler
+from groundwire.runtime.attempt import Attempt
+from groundwire.runtime.clock import to_iso
+from groundwire.runtime.context import Context
+from groundwire.runtime.grounding import find_evidence, refusal_for
+from groundwire.runtime.invocation import OPERATOR_CHARS
+from groundwire.runtime.ledger import Ledger, Unresolved, outcome_unknown
+from groundwire.runtime.limited import Interrupted, TimeLimitReached, run_limited
+from groundwire.runtime.policies.budgets import stored_scope, within_budget
+from groundwire.runtime.policies.confirmation import is_agreed, waiting
+from groundwire.runtime.policies.gates import through_gates
+from groundwire.runtime.surface import Entry
+
+
+class Reconciled:
+    """A tool's reconcile hook knows that its earlier attempt happened, and with what result."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+Verdict: TypeAlias = Deny | Answer | ToolResult | Reconciled | None
+
+
+class Gatekeeper:
+    def __init__(
+        self, *, store: Store, ledger: Ledger, clock: Clock, ids: Ids, flags: Flags, confirmation_seconds: float
+    ) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._clock = clock
+        self._ids = ids
+        self._flags = flags
+        self._confirmation_seconds = confirmation_seconds
+
+    async def look_up(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+        """A settled key answers at once: no budget, no second confirmation."""
+        if not attempt.key or attempt.is_fresh or not entry.needs_look_up:
+            return None
+        verdict = await self._ledger.look_up(attempt, can_reconcile=handler.reconcile is not None)
+        return await self._reconcile(attempt, handler, context, verdict)
+
+    async def budget(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+        """Turn budgets are taken here and given back if a later step refuses; stored ones are taken at reserve."""
+        turn = attempt.turn
+        for budget in entry.turn_budgets:
+            denied = within_budget(budget, turn.used.get(budget.name, 0.0))
+            if isinstance(denied, Deny):
+                return denied
+        charges = [
+            Charge(
+                name=budget.name,
+                scope=stored_scope(
+                    budget,
+                    session_id=turn.session_id,
+                    request_id=str(turn.supplied_value("request_id", attempt)),
+                    arguments=attempt.arguments,
+                ),
+                amount=1.0 if budget.unit == "calls" else 0.0,
+                max=budget.max if budget.unit == "calls" else None,
+            )
+            for budget in entry.stored_budgets
+        ]
+        if charges:
+            used = await self._store.read_counters(turn.tenant, [(charge.name, charge.scope) for charge in charges])
+            for budget, amount in zip(entry.stored_budgets, used, strict=True):
+                denied = within_budget(budget, amount)
+                if isinstance(denied, Deny):
+                    return denied
+            attempt.charges = tuple(charge for charge in charges if charge.amount)
+        attempt.charged = tuple(budget.name for budget in entry.turn_budgets if budget.unit == "calls")
+        for name in attempt.charged:
+            turn.used[name] = turn.used.get(name, 0.0) + 1
+        return None
+
+    async def gates(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+        decision = through_gates(entry.spec.wire_name, entry.limits.gates, self._flags)
+        return decision if isinstance(decision, (Deny, Answer)) else None
+
+    async def ground(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+        rules, mode = entry.spec.policy.ground, entry.limits.grounding
+        if not rules or mode == "off":
+            return None
+        attempt.evidence = find_evidence(attempt.arguments, rules, attempt.turn.history)
+        refusal = refusal_for(entry.spec.wire_name, attempt.evidence)
+        if refusal is None or mode == "strict":
+            return refusal
+        attempt.warnings.append(f"Not grounded: {refusal.operator}.")
+        return None
+
+    async def confirm(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+        if not entry.limits.confirm:
+            return None
+        turn, now = attempt.turn, self._clock.now()
+        spec = entry.spec
+        answer = await self._store.find_confirmation(
+            turn.tenant, turn.session_id, spec.tool_id, attempt.digest, now=now
+        )
+        decision = is_agreed(spec.wire_name, attempt.raw, answer)
+        if isinstance(decision, Confirm):
+            if answer is None:
+                answer = await self._store.create_confirmation(self._question(attempt, decision.question, now))
+            attempt.confirmation = answer
+            turn.emit(
+                ApprovalRequested(
+                    call_id=attempt.call_id,
+                    name=attempt.name,
+                    confirmation_id=answer.confirmation_id,
+                    question=answer.question,
+                    expires_at=to_iso(answer.expires_at),
+                )
+            )
+            return waiting(spec.wire_name, answer.question)
+        if isinstance(decision, Deny):
+            return decision
+        attempt.confirmation = answer
+        return None
+
+    async def reserve(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+        if not attempt.key and not attempt.charges:
+            return None
+        verdict = await self._ledger.reserve(attempt, can_reconcile=handler.reconcile is not None)
+        if isinstance(verdict, Unresolved):
+            ended = await self._reconcile(attempt, handler, context, verdict)
+            # It did not happen: the key is held; approval and stored budgets are still to be taken.
+            return ended if ended is not None else await self.reserve(attempt, entry, handler, context)
+        return verdict
+
+    def _question(self, attempt: Attempt, question: str, now: float) -> Confirmation:
+        return Confirmation(
+            confirmation_id=self._ids.new("cnf"),
+            tenant=attempt.turn.tenant,
+            session_id=attempt.turn.session_id,
+            tool=attempt.tool_id,
+            input_digest=attempt.digest,
+            question=question,
+            arguments=attempt.compared,
+            call_id=attempt.call_id,
+            created_at=now,
+            expires_at=now + self._confirmation_seconds,
+        )
+
+    async def _reconcile(
+        self, attempt: Attempt, handler: Handler, context: Context, verdict: ToolResult | Deny | Unresolved | None
+    ) -> Verdict:
+        """Ask the tool what became of an attempt that was cut off. It says: this result, nothing, or it raises."""
+        if not isinstance(verdict, Unresolved):
+            return verdict
+        entry = attempt.entry
+        if handler.reconcile is None or entry is None:
+            return None
+        hook = _call_hook(handler.reconcile, attempt.arguments, context)
+        try:
+            value = await run_limited(hook, entry.limits.hard_ms / 1000, attempt)
+        except (Exception, TimeLimitReached, Interrupted):  # noqa: BLE001 - the boundary to code that is not ours
+            attempt.operator = f"reconcile failed: {traceback.format_exc()[-OPERATOR_CHARS:]}"
+            return outcome_unknown(attempt.name, verdict.effect.effect_id)
+        return None if value is None else Reconciled(value)
+
+
+async def _call_hook(hook: Any, arguments: dict[str, Any], context: Context) -> Any:
+    """Hooks follow the handler convention: arguments by keyword, and `context` if they name it."""
+    parameters = inspect.signature(hook).parameters
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    passed = {name: value for name, value in arguments.items() if takes_all or name in parameters}
+    if "context" in parameters:
+        passed["context"] = context
+    value = hook(**passed)
+    return await value if inspect.isawaitable(value) else value

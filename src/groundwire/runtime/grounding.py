@@ -1,0 +1,119 @@
+"""Grounding: whether an argument's words were really said, and where.
+
+The rule is an exact substring, code point by code point, of one message of the stated speaker. Everything looser only
+explains a miss. Pure.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from groundwire.contracts.canonical import JsonValue
+from groundwire.contracts.decisions import Deny
+from groundwire.contracts.errors import ErrorType
+from groundwire.contracts.messages import Message
+from groundwire.contracts.results import Evidence
+from groundwire.contracts.tools import Ground
+
+_WHY = {
+    "empty": "it is empty",
+    "absent": "it is missing",
+    "whitespace": "it differs in white space",
+    "case": "it differs in upper and lower case",
+    "punctuation_width": "it differs in punctuation or character width",
+    "merged_messages": "it joins words of several messages",
+    "other_speaker": "somebody else said it",
+    "paraphrase": "nobody said it in these words",
+}
+
+
+def find_evidence(
+    arguments: Mapping[str, JsonValue], rules: Mapping[str, Ground], messages: Sequence[Message]
+) -> tuple[Evidence, ...]:
+    """Evidence for each argument that a tool wants evidenced, in the order of its rules."""
+    found: list[Evidence] = []
+    for argument, rule in rules.items():
+        value = arguments.get(argument)
+        if value is None:
+            found.append(_absent(argument, rule))
+            continue
+        values = value if isinstance(value, list) and value else [value]
+        found.extend(_locate(argument, _spelling(item), rule, messages) for item in values)
+    return tuple(found)
+
+
+def refusal_for(name: str, evidence: Sequence[Evidence]) -> Deny | None:
+    """What strict mode answers when any of it is not grounded."""
+    missed = [item for item in evidence if item.grounded is False]
+    if not missed:
+        return None
+    reasons = "; ".join(f"{item.argument}: {_WHY.get(item.near_miss or '', item.near_miss or '')}" for item in missed)
+    return Deny(
+        type=ErrorType.UNGROUNDED,
+        message=(
+            f"{name} was not run, because its evidence is not in the conversation ({reasons}). "
+            "Copy the words exactly from one message, or do not make this call."
+        ),
+        operator=reasons,
+    )
+
+
+def _absent(argument: str, rule: Ground) -> Evidence:
+    if rule.optional:
+        return Evidence(argument=argument, grounded=None)
+    return Evidence(argument=argument, grounded=False, near_miss="absent")
+
+
+def _spelling(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or value is None or isinstance(value, (dict, list)):
+        return ""
+    return repr(value)
+
+
+def _locate(argument: str, words: str, rule: Ground, messages: Sequence[Message]) -> Evidence:
+    if not words:
+        return Evidence(argument=argument, grounded=False, near_miss="empty")
+    for message in reversed(messages):
+        if message.role == rule.speaker and (start := message.text.find(words)) >= 0:
+            end = start + len(words)
+            return Evidence(argument=argument, grounded=True, turn=message.turn, start=start, end=end)
+    return Evidence(argument=argument, grounded=False, near_miss=_near_miss(words, rule.speaker, messages))
+
+
+def _near_miss(words: str, speaker: str, messages: Sequence[Message]) -> str:
+    said = [message.text for message in messages if message.role == speaker]
+    if any(words in message.text for message in messages if message.role != speaker):
+        return "other_speaker"
+    for reason, fold in (("whitespace", _without_space), ("case", str.casefold), ("punctuation_width", _without_width)):
+        folded = fold(words)
+        if folded and any(folded in fold(text) for text in said):
+            return reason
+    if _is_merged(words, said):
+        return "merged_messages"
+    return "paraphrase"
+
+
+def _without_space(text: str) -> str:
+    return "".join(text.split())
+
+
+def _without_width(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text)
+    return "".join(
+        char for char in folded if not char.isspace() and unicodedata.category(char)[0] not in "PS"
+    ).casefold()
+
+
+def _is_merged(words: str, said: Sequence[str]) -> bool:
+    """Whether the words can be cut in two at some point so that each half stands in another message."""
+    bare = _without_width(words)
+    texts = [_without_width(text) for text in said]
+    for cut in range(2, len(bare) - 1):
+        heads = {index for index, text in enumerate(texts) if bare[:cut] in text}
+        if not heads:
+            return False
+        tails = {index for index, text in enumerate(texts) if bare[cut:] in text}
+        if any(head != tail for head in heads for tail in tails):
+            return True
+    return False

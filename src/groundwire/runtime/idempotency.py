@@ -1,0 +1,47 @@
+"""Digests and effect keys: when are two calls the same call? Pure."""
+
+from collections.abc import Mapping
+
+from groundwire.contracts.canonical import JsonValue, canonical_json, digest, digest_bytes
+from groundwire.contracts.tools import ToolSpec
+
+NAMES_THE_OBJECT = frozenset({"request_id", "workspace"})
+"""Supplied arguments that say what a call is about. The others (timestamp, actor, key) differ between equal calls."""
+
+
+def compared_arguments(
+    spec: ToolSpec, arguments: Mapping[str, JsonValue], supplied: Mapping[str, JsonValue]
+) -> dict[str, JsonValue]:
+    """The arguments that make a call what it is. `supplied` holds those that the caller named on purpose."""
+    kept = {name: value for name, value in arguments.items() if name not in spec.policy.supplied}
+    for name in spec.policy.supplied:
+        if name in NAMES_THE_OBJECT and name in supplied:
+            kept[name] = supplied[name]
+    return kept
+
+
+def input_digest(canonical: bytes) -> str:
+    return digest_bytes(canonical)
+
+
+def caller_key(key: str) -> str:
+    return f"caller:{key}"
+
+
+def effect_key(
+    spec: ToolSpec, arguments: Mapping[str, JsonValue], call_digest: str, *, run_id: str, session_id: str, call_id: str
+) -> str:
+    """The key that the runtime makes. Tenant and tool are columns of their own beside it."""
+    scope = spec.policy.scope
+    if scope == "run":
+        return f"run:{run_id}:{call_digest}"
+    if scope == "conversation":
+        return f"conversation:{session_id}:{call_digest}"
+    if scope == "call":
+        return f"call:{session_id}:{call_id}"
+    return f"arguments:{digest({name: arguments.get(name) for name in scope})}"
+
+
+def nested_key(parent_key: str, tool: str, call_digest: str) -> str:
+    """A tool's own calls belong to it: if it runs again under its key, they replay."""
+    return f"nested:{digest_bytes(canonical_json([parent_key, tool, call_digest]))}"

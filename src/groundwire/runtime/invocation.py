@@ -1,0 +1,152 @@
+"""Invoking a handler, whatever its kind, and turning whatever happens into one outcome.
+
+An outcome says what the ledger must do with the effect: it happened, it did not, or nobody knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from groundwire.contracts.errors import ErrorDetail, ErrorType, ToolError
+from groundwire.contracts.events import CallProgress
+from groundwire.contracts.results import ErrorInfo
+from groundwire.registry import ArgumentFault, Handler
+from groundwire.runtime.context import Context
+from groundwire.runtime.limited import Interrupted, TimeLimitReached, run_limited
+from groundwire.runtime.threads import DaemonThreads
+from groundwire.runtime.validation import path_of
+
+if TYPE_CHECKING:
+    from groundwire.runtime.attempt import Attempt
+
+log = logging.getLogger("groundwire")
+
+OPERATOR_CHARS = 4_000
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """Yielded by a streaming handler for what is only progress. Anything else it yields may be its result."""
+
+    value: Any
+
+
+class Outcome(Struct, kw_only=True):
+    """How a handler ended. `happened` is None when nobody knows."""
+
+    value: Any = None
+    error: ErrorInfo | None = None
+    happened: bool | None = True
+    operator: str = ""
+
+
+async def invoke(attempt: Attempt, handler: Handler, context: Context, threads: DaemonThreads) -> Outcome:
+    """Run the handler under its hard limit. Never raises, except when the whole task is cancelled."""
+    entry = attempt.entry
+    assert entry is not None  # noqa: S101 - for the type checker; the pipeline resolved it
+    arguments: dict[str, Any] = attempt.arguments
+    try:
+        if handler.convert is not None:
+            arguments = handler.convert(arguments)
+        if handler.wants_context:
+            arguments = {**arguments, "context": context}
+        blocking = entry.spec.policy.blocking
+        if handler.kind == "sync" and not (entry.is_action if blocking is None else blocking):
+            attempt.began = True
+            return Outcome(value=handler.function(**arguments))
+        coroutine = _start(attempt, handler, arguments, threads)
+        return Outcome(value=await run_limited(coroutine, entry.limits.hard_ms / 1000, attempt))
+    except ToolError as error:
+        return _declared_failure(error, attempt)
+    except ArgumentFault as fault:
+        return _bad_value(attempt, fault)
+    except TimeLimitReached:
+        return _cut_off(attempt, ErrorType.TIMEOUT, f"{attempt.name} took longer than {entry.limits.hard_ms} ms.")
+    except Interrupted:
+        return _cut_off(attempt, ErrorType.CANCELLED, f"{attempt.name} was cancelled.")
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return _crash(attempt, "the handler raised CancelledError by itself")
+    except (Exception, SystemExit):  # noqa: BLE001 - the boundary to code that is not ours
+        return _crash(attempt, traceback.format_exc()[-OPERATOR_CHARS:])
+
+
+async def _start(attempt: Attempt, handler: Handler, arguments: dict[str, Any], threads: DaemonThreads) -> Any:
+    attempt.began = True
+    match handler.kind:
+        case "async":
+            return await handler.function(**arguments)
+        case "sync":
+            return await threads.run(partial(handler.function, **arguments))
+        case "stream":
+            return await _drain(attempt, handler.function(**arguments))
+
+
+async def _drain(attempt: Attempt, stream: Any) -> Any:
+    """Every value is passed on as progress when it comes; the last one is the result."""
+    last: Any = None
+    try:
+        async for item in stream:
+            is_progress = isinstance(item, Progress)
+            last = None if is_progress else item
+            shown = item.value if is_progress else item
+            attempt.turn.emit(CallProgress(call_id=attempt.call_id, name=attempt.name, value=shown))
+    finally:
+        await stream.aclose()
+    return last
+
+
+def _declared_failure(error: ToolError, attempt: Attempt) -> Outcome:
+    info = ErrorInfo(
+        type=error.type,
+        message=error.message,
+        retryable=error.retryable,
+        partial_side_effects=error.partial_side_effects,
+        detail=error.detail,
+    )
+    return Outcome(
+        error=info, happened=None if error.partial_side_effects else False, operator=f"{attempt.name} failed"
+    )
+
+
+def _bad_value(attempt: Attempt, fault: ArgumentFault) -> Outcome:
+    info = ErrorInfo(
+        type=ErrorType.VALIDATION,
+        message=f"Invalid arguments for {attempt.name}. {path_of(fault.path)}: {fault.message}",
+        detail=ErrorDetail.INVALID_VALUE,
+    )
+    return Outcome(error=info, happened=False)
+
+
+def _cut_off(attempt: Attempt, type_: ErrorType, message: str) -> Outcome:
+    """Timed out or cancelled: an action may have happened, unless it declares its commit and had not made it."""
+    entry = attempt.entry
+    assert entry is not None  # noqa: S101 - for the type checker; the pipeline resolved it
+    may_have_happened = entry.is_action and not (entry.spec.policy.commits and not attempt.committed)
+    advice = " Whether it took effect is not known." if may_have_happened else ""
+    info = ErrorInfo(
+        type=type_,
+        message=message + advice,
+        retryable=not may_have_happened,
+        partial_side_effects=may_have_happened,
+    )
+    return Outcome(error=info, happened=None if may_have_happened else False)
+
+
+def _crash(attempt: Attempt, operator: str) -> Outcome:
+    """An exception nobody planned. The model learns that it failed, the operator learns how."""
+    log.error("tool %s failed (call %s)\n%s", attempt.name, attempt.call_id, operator)
+    info = ErrorInfo(
+        type=ErrorType.INTERNAL,
+        message=f"{attempt.name} failed unexpectedly. Do not rely on it having worked.",
+        detail=ErrorDetail.HANDLER_RAISED,
+        partial_side_effects=True,
+    )
+    return Outcome(error=info, happened=None, operator=operator)

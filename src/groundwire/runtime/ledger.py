@@ -1,0 +1,272 @@
+"""The effect ledger: an effect is reserved before it happens and settled after, so that it happens at most once.
+
+Holds for threads, processes and machines that share the store, and for those that die in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+
+from groundwire.contracts.decisions import Deny
+from groundwire.contracts.errors import ErrorDetail, ErrorType, StoreError
+from groundwire.contracts.ports import Clock, Ids, Store
+from groundwire.contracts.records import (
+    Effect,
+    EffectStatus,
+    NotApproved,
+    OverBudget,
+    Reservation,
+    Reserved,
+    Taken,
+    Transition,
+)
+from groundwire.contracts.results import ToolResult, decode_result
+
+if TYPE_CHECKING:
+    from groundwire.runtime.attempt import Attempt
+
+log = logging.getLogger("groundwire")
+
+FIRST_POLL = 0.005
+LAST_POLL = 0.25
+
+
+class LedgerSettings(Struct, frozen=True, kw_only=True):
+    """Seconds: how long a reservation lives without being renewed, and how long a call waits for another's."""
+
+    lease: float = 20.0
+    wait: float = 30.0
+    keep_settled: float = 7 * 86_400.0
+
+
+class _Held:
+    """A reservation of this process: until when it is known to hold, and who waits for its end."""
+
+    __slots__ = ("ended", "lease_until")
+
+    def __init__(self, ended: asyncio.Future[None], lease_until: float) -> None:
+        self.ended = ended
+        self.lease_until = lease_until
+
+
+class Unresolved(Struct, frozen=True, kw_only=True):
+    """The key is ours again, but what became of the earlier attempt is unknown: ask the tool's reconcile hook."""
+
+    effect: Effect
+
+
+Verdict: TypeAlias = ToolResult | Deny | Unresolved | None
+
+
+class Ledger:
+    def __init__(self, store: Store, clock: Clock, ids: Ids, settings: LedgerSettings) -> None:
+        self._store = store
+        self._clock = clock
+        self._ids = ids
+        self._settings = settings
+        self._owner = ids.new("own")
+        self._held: dict[tuple[str, str, str], _Held] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_loop: asyncio.AbstractEventLoop | None = None
+        self._renewal: asyncio.Task[None] | None = None
+
+    async def look_up(self, attempt: Attempt, *, can_reconcile: bool) -> Verdict:
+        """What is known about the call's key: its result, a reason to refuse, or nothing that stands in the way."""
+        effect = await self._store.find_effect(attempt.turn.tenant, attempt.tool_id, attempt.key, now=self._clock.now())
+        return None if effect is None else await self._resolve(attempt, effect, can_reconcile=can_reconcile)
+
+    async def reserve(self, attempt: Attempt, *, can_reconcile: bool) -> Verdict:
+        """Take the key, the approval and the stored budgets together."""
+        while True:
+            effect = self._new_effect(attempt) if attempt.key and attempt.effect is None else None
+            outcome = await self._store.reserve(
+                Reservation(
+                    tenant=attempt.turn.tenant,
+                    effect=effect,
+                    confirmation_id=attempt.confirmation.confirmation_id if attempt.confirmation else "",
+                    charges=attempt.charges,
+                    now=self._clock.now(),
+                )
+            )
+            match outcome:
+                case Reserved():
+                    if effect is not None:
+                        self._hold(attempt, effect)
+                    return None
+                case Taken(effect=taken):
+                    verdict = await self._resolve(attempt, taken, can_reconcile=can_reconcile)
+                    if verdict is not None:
+                        return verdict
+                case OverBudget(name=name):
+                    return _no_budget(name)
+                case NotApproved():
+                    return _not_approved(attempt.name)
+
+    def holds_lease(self, attempt: Attempt) -> bool:
+        effect = attempt.effect
+        if effect is None:
+            return True
+        held = self._held.get((effect.tenant, effect.tool, effect.key))
+        return held is not None and self._clock.now() < held.lease_until
+
+    def transition(self, attempt: Attempt, status: EffectStatus | None, *, note: str = "") -> Transition | None:
+        """What the store must do with this attempt's reservation; None when it has none."""
+        effect = attempt.effect
+        if effect is None:
+            return None
+        return Transition(
+            tenant=effect.tenant,
+            tool=effect.tool,
+            key=effect.key,
+            attempt=effect.attempt,
+            status=status,
+            note=note,
+            now=self._clock.now(),
+        )
+
+    def let_go(self, attempt: Attempt) -> None:
+        """The attempt ended; whoever waits in this process may look again."""
+        if attempt.effect is None:
+            return
+        effect, attempt.effect = attempt.effect, None
+        held = self._held.pop((effect.tenant, effect.tool, effect.key), None)
+        if held is not None and not held.ended.done():
+            held.ended.set_result(None)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _new_effect(self, attempt: Attempt) -> Effect:
+        now = self._clock.now()
+        return Effect(
+            effect_id=self._ids.new("eff"),
+            tenant=attempt.turn.tenant,
+            tool=attempt.tool_id,
+            key=attempt.key,
+            input_digest=attempt.digest,
+            owner=self._owner,
+            attempt=self._ids.new("att"),
+            lease_until=now + self._settings.lease,
+            session_id=attempt.turn.session_id,
+            call_id=attempt.call_id,
+            raw=attempt.raw,
+            created_at=now,
+            updated_at=now,
+        )
+
+    def _hold(self, attempt: Attempt, effect: Effect) -> None:
+        attempt.effect = effect
+        loop = asyncio.get_running_loop()
+        self._held[effect.tenant, effect.tool, effect.key] = _Held(loop.create_future(), effect.lease_until)
+        if self._timer is None or self._timer_loop is not loop:
+            self._timer_loop = loop
+            self._timer = loop.call_later(self._settings.lease / 3, self._renew_held)
+
+    def _renew_held(self) -> None:
+        """Keep every reservation of this process alive, as long as it has any."""
+        self._timer = None
+        if self._held:
+            loop = asyncio.get_running_loop()
+            self._renewal = loop.create_task(self._renew(list(self._held.values())))
+            self._timer = loop.call_later(self._settings.lease / 3, self._renew_held)
+
+    async def _renew(self, held: list[_Held]) -> None:
+        now = self._clock.now()
+        until = now + self._settings.lease
+        try:
+            renewed = await self._store.renew_leases(self._owner, now=now, lease_until=until)
+        except StoreError as error:
+            log.warning("leases could not be renewed: %s", error)
+            return
+        if renewed >= len(held):
+            for reservation in held:
+                reservation.lease_until = until
+
+    async def _resolve(self, attempt: Attempt, effect: Effect, *, can_reconcile: bool) -> Verdict:
+        if effect.input_digest != attempt.digest:
+            return _key_reused(attempt.name)
+        if effect.status is EffectStatus.RESERVED:
+            return await self._await_settlement(attempt, effect, can_reconcile=can_reconcile)
+        if effect.status is EffectStatus.SETTLED and effect.result is not None:
+            return decode_result(effect.result)
+        entry = attempt.entry
+        if not can_reconcile and not (entry is not None and entry.spec.policy.repeatable):
+            return outcome_unknown(attempt.name, effect.effect_id)
+        return await self._take_over(attempt, effect, can_reconcile=can_reconcile)
+
+    async def _take_over(self, attempt: Attempt, effect: Effect, *, can_reconcile: bool) -> Verdict:
+        mine = self._new_effect(attempt)
+        reservation = Reservation(tenant=effect.tenant, effect=mine, takeover=True, now=self._clock.now())
+        outcome = await self._store.reserve(reservation)
+        if isinstance(outcome, Taken):  # somebody else was faster; see what they make of it
+            return await self._resolve(attempt, outcome.effect, can_reconcile=can_reconcile)
+        self._hold(attempt, mine)
+        return Unresolved(effect=effect) if can_reconcile else None
+
+    async def _await_settlement(self, attempt: Attempt, effect: Effect, *, can_reconcile: bool) -> Verdict:
+        """Another call has this key in flight: wait for its end, then judge again."""
+        deadline = self._clock.monotonic() + self._settings.wait
+        pause = FIRST_POLL
+        identity = (effect.tenant, effect.tool, effect.key)
+        while (left := deadline - self._clock.monotonic()) > 0:
+            held_here = self._held.get(identity)
+            if held_here is not None:
+                await asyncio.wait((held_here.ended,), timeout=left)
+            else:
+                await self._clock.sleep(min(pause, left))
+                pause = min(pause * 2, LAST_POLL)
+            found = await self._store.find_effect(*identity, now=self._clock.now())
+            if found is None:
+                return None
+            if found.status is not EffectStatus.RESERVED:
+                return await self._resolve(attempt, found, can_reconcile=can_reconcile)
+        return _in_flight(attempt.name)
+
+
+def outcome_unknown(name: str, effect_id: str) -> Deny:
+    return Deny(
+        type=ErrorType.OUTCOME_UNKNOWN,
+        message=(
+            f"An earlier attempt of {name} with these arguments was cut off, and whether it took effect is not known. "
+            "It was not run again. Tell the user that a person has to check it."
+        ),
+        operator=f"decide effect {effect_id}: groundwire effects reconcile {effect_id}",
+    )
+
+
+def _key_reused(name: str) -> Deny:
+    return Deny(
+        type=ErrorType.CONFLICT,
+        detail=ErrorDetail.KEY_REUSED,
+        message=f"{name} was already called under this key with other arguments. Use a new key for a new call.",
+    )
+
+
+def _in_flight(name: str) -> Deny:
+    return Deny(
+        type=ErrorType.CONFLICT,
+        detail=ErrorDetail.IN_FLIGHT,
+        retryable=True,
+        message=f"The same call of {name} is still running elsewhere. Try again later.",
+    )
+
+
+def _no_budget(name: str) -> Deny:
+    return Deny(
+        type=ErrorType.BUDGET_EXCEEDED,
+        message="The limit for this tool is reached. Answer with what you have.",
+        operator=f"budget {name!r} was used up by calls at the same time",
+    )
+
+
+def _not_approved(name: str) -> Deny:
+    return Deny(
+        type=ErrorType.CONFIRMATION_REQUIRED,
+        message=f"The agreement to {name} was used or has run out. Ask for it again.",
+    )

@@ -1,0 +1,121 @@
+"""Running a handler under a time limit, so that control always comes back.
+
+The coroutine is driven in the caller's own task. One that never waits costs no timer at all. One that waits is
+cancelled when its time is up; if it does not give in to that within a grace period, it is left behind.
+"""
+
+import asyncio
+import contextlib
+import types
+from collections.abc import Callable, Coroutine, Generator
+from functools import partial
+from typing import Any, Protocol
+
+GRACE_SECONDS = 1.0
+
+
+class TimeLimitReached(Exception):
+    """The handler's time was up."""
+
+
+class Interrupted(Exception):
+    """The call was cancelled by its own turn, not by whoever awaits it."""
+
+
+class Interruptible(Protocol):
+    """What tells a cancellation of this call from a cancellation of the whole task."""
+
+    cancel_requested: bool
+
+
+@types.coroutine
+def run_limited(coroutine: Coroutine[Any, Any, Any], seconds: float, call: Interruptible) -> Generator[Any, Any, Any]:
+    """Drive `coroutine` to its end, or raise TimeLimitReached or Interrupted."""
+    try:
+        waited_for = coroutine.send(None)
+    except StopIteration as finished:
+        return finished.value
+    guard = _Guard(seconds)
+    try:
+        return (yield from _continue(coroutine, waited_for, guard, call))
+    finally:
+        guard.disarm()
+
+
+class _Guard:
+    """Cancels the current task when the time is up, and again when the grace period is over."""
+
+    def __init__(self, seconds: float) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a handler can only run inside a task")
+        self.task: asyncio.Task[Any] = task
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(seconds, self._fire)
+        self.time_is_up = False
+        self.grace_is_over = False
+
+    def start_grace(self) -> None:
+        self._timer.cancel()
+        self._timer = self._loop.call_later(GRACE_SECONDS, self._end_grace)
+
+    def disarm(self) -> None:
+        self._timer.cancel()
+
+    def _fire(self) -> None:
+        self.time_is_up = True
+        self.task.cancel()
+
+    def _end_grace(self) -> None:
+        self.grace_is_over = True
+        self.task.cancel()
+
+
+def _continue(
+    coroutine: Coroutine[Any, Any, Any], waited_for: Any, guard: _Guard, call: Interruptible
+) -> Generator[Any, Any, Any]:
+    verdict: type[Exception] | None = None
+    step: Callable[[], Any]
+    while True:
+        try:
+            step = partial(coroutine.send, (yield waited_for))
+        except GeneratorExit:
+            coroutine.close()
+            raise
+        except asyncio.CancelledError as cancelled:
+            if guard.grace_is_over and verdict is not None:
+                guard.task.uncancel()
+                _abandon(coroutine)
+                raise verdict from None
+            if verdict is None and (verdict := _verdict(guard, call)) is not None:
+                guard.start_grace()
+            step = partial(coroutine.throw, cancelled)
+        except BaseException as error:  # noqa: BLE001 - whatever the event loop throws in belongs to the handler
+            step = partial(coroutine.throw, error)
+        try:
+            waited_for = step()
+        except StopIteration as finished:
+            if verdict is not None:
+                raise verdict from None
+            return finished.value
+        except BaseException:
+            if verdict is not None:
+                raise verdict from None
+            raise
+
+
+def _verdict(guard: _Guard, call: Interruptible) -> type[Exception] | None:
+    """Whose cancellation was this? Ours is undone on the task; anybody else's passes through."""
+    if guard.time_is_up:
+        guard.task.uncancel()
+        return TimeLimitReached
+    if call.cancel_requested:
+        guard.task.uncancel()
+        return Interrupted
+    return None
+
+
+def _abandon(coroutine: Coroutine[Any, Any, Any]) -> None:
+    """Leave behind a handler that does not give in. What it does to resist is its own."""
+    with contextlib.suppress(Exception):
+        coroutine.close()

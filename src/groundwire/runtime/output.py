@@ -1,0 +1,123 @@
+"""The output guard: what a handler returned becomes JSON of a bearable size, or an honest error instead."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import orjson
+
+from groundwire.contracts.canonical import JsonValue, dump_json, parse_json, refuse_non_finite
+from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
+from groundwire.contracts.intents import Intent
+from groundwire.contracts.results import ErrorInfo, ToolResult
+from groundwire.runtime.invocation import Outcome
+from groundwire.runtime.policies.sizes import output_too_large
+from groundwire.runtime.surface import Entry
+
+_OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+class Output:
+    """A handler's outcome after the guard. `body` is the JSON of `data`; it is spilled when it is too large."""
+
+    __slots__ = ("body", "data", "details", "errors", "happened", "intents", "operator", "spills", "warnings")
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.data: JsonValue = None
+        self.body = b"null"
+        self.errors: tuple[ErrorInfo, ...] = (outcome.error,) if outcome.error is not None else ()
+        self.warnings: tuple[str, ...] = ()
+        self.intents: tuple[Intent, ...] = ()
+        self.details: dict[str, Any] | None = None
+        self.happened = outcome.happened
+        self.operator = outcome.operator
+        self.spills = False
+
+    @property
+    def ok(self) -> bool:
+        return not self.errors
+
+
+def guard_output(entry: Entry, outcome: Outcome) -> Output:
+    output = Output(outcome)
+    if outcome.error is not None:
+        return output
+    value = outcome.value
+    if isinstance(value, ToolResult):
+        value = _unpack(value, output)
+        if not output.ok:
+            return output
+    try:
+        output.body = encode_value(value)
+        output.data = parse_json(output.body)
+    except InvalidJson as error:
+        return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.NOT_JSON, error.message)
+    if len(output.body) > entry.limits.max_output_bytes:
+        output.spills = entry.spec.policy.spill
+        if not output.spills:
+            message = output_too_large(entry.spec.wire_name, len(output.body), entry.limits.max_output_bytes)
+            return _replace(entry, output, ErrorType.TOOL_OUTPUT_TOO_LARGE, None, message, shown=message)
+    validator = entry.tool.result_validator
+    if validator is not None and not validator.is_valid(output.data):
+        fault = next(iter(validator.iter_errors(output.data)))
+        return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.RESULT_SCHEMA, fault.message)
+    return output
+
+
+def encode_value(value: Any) -> bytes:
+    """JSON of a plain value, dataclass, pydantic model or Struct. InvalidJson for anything else."""
+    try:
+        data = orjson.dumps(value, default=_to_plain, option=_OPTIONS)
+    except (TypeError, RecursionError) as error:
+        try:
+            return dump_json(value)  # integers past 64 bits
+        except InvalidJson:
+            raise InvalidJson(str(error)) from None
+    if b"null" in data:
+        refuse_non_finite(value)
+    return data
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, msgspec.Struct):
+        return msgspec.to_builtins(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _finite(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if hasattr(value, "model_dump"):
+        return {name: _finite(item) for name, item in value.model_dump(mode="json").items()}
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TypeError("NaN and infinities are not JSON")
+    return value
+
+
+def _unpack(result: ToolResult, output: Output) -> Any:
+    output.warnings = result.warnings
+    if isinstance(result.meta.details, dict):
+        output.details = result.meta.details
+    if result.ok:
+        output.intents = result.intents
+        return result.data
+    output.errors = result.errors or (
+        ErrorInfo(type=ErrorType.INTERNAL, message="The tool failed without saying why.", partial_side_effects=True),
+    )
+    output.happened = None if any(error.partial_side_effects for error in output.errors) else False
+    return None
+
+
+def _replace(
+    entry: Entry, output: Output, type_: ErrorType, detail: ErrorDetail | None, operator: str, *, shown: str = ""
+) -> Output:
+    """The handler returned, so its effect happened: the replacement is final, not a reason to run it again."""
+    message = shown or f"{entry.spec.wire_name} ran, but its answer cannot be used."
+    output.errors = (ErrorInfo(type=type_, message=message, detail=detail, partial_side_effects=entry.is_action),)
+    output.data, output.body, output.intents = None, b"null", ()
+    output.operator = operator
+    return output

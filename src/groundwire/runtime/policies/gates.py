@@ -1,0 +1,24 @@
+"""Gates: feature flags that must be on before a tool may run."""
+
+import msgspec
+
+from groundwire.contracts.decisions import ALLOW, Allow, Answer, Deny
+from groundwire.contracts.errors import ErrorDetail, ErrorType
+from groundwire.contracts.ports import Flags
+from groundwire.contracts.tools import Gate
+
+
+def through_gates(name: str, gates: tuple[Gate, ...], flags: Flags) -> Allow | Deny | Answer:
+    """The first closed gate decides: with its own answer where it has one, else with a refusal."""
+    for gate in gates:
+        if flags.is_on(gate.flag):
+            continue
+        if gate.answer is not msgspec.UNSET:
+            return Answer(data=gate.answer)
+        return Deny(
+            type=ErrorType.PERMANENT,
+            detail=ErrorDetail.DISABLED,
+            message=f"{name} is switched off at the moment. Go on without it.",
+            operator=f"gate {gate.flag} is off",
+        )
+    return ALLOW

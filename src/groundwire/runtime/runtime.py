@@ -1,0 +1,399 @@
+"""The runtime: tools that can be called, approvals that can be given, effects that can be decided, records to prove it.
+
+It is given its parts; `assembly` chooses them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, Self, TypeVar, Unpack
+
+import msgspec
+from msgspec import Struct, field
+
+from groundwire.contracts.audit import RETENTION_KIND, Chain, ChainReport, ChainVerifier
+from groundwire.contracts.canonical import JsonObject, JsonValue, digest, digest_bytes, dump_json
+from groundwire.contracts.errors import ConfigError, InvalidJson, NotFound
+from groundwire.contracts.events import TurnEnded
+from groundwire.contracts.ports import Checkpoints, Clock, Database, Flags, Ids, Store, TokenEstimator
+from groundwire.contracts.records import (
+    AuditEntry,
+    Closing,
+    Confirmation,
+    ConfirmationStatus,
+    Effect,
+    EffectStatus,
+    Transition,
+)
+from groundwire.contracts.results import Meta, ToolResult, encode_result
+from groundwire.registry import Registry
+from groundwire.runtime.attempt import Attempt, Caller
+from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock, to_iso
+from groundwire.runtime.dispatcher import Dispatcher, StepHook
+from groundwire.runtime.gatekeeper import Gatekeeper
+from groundwire.runtime.ledger import Ledger, LedgerSettings
+from groundwire.runtime.metrics import context_usage, log_alerts, take_snapshot
+from groundwire.runtime.output import encode_value
+from groundwire.runtime.policies.limits import Policies
+from groundwire.runtime.recorder import Recorder
+from groundwire.runtime.sessions import Sessions, check_id
+from groundwire.runtime.state import Reducer, StateController
+from groundwire.runtime.turns import Turn, TurnOptions
+
+T = TypeVar("T")
+
+NAME_CHARS = 256
+
+
+class RuntimeParts(Struct, kw_only=True):
+    """What a runtime is made of besides its registry and its store."""
+
+    policies: Policies = field(default_factory=Policies)
+    ledger: LedgerSettings = field(default_factory=LedgerSettings)
+    confirmation_seconds: float = 300.0
+    reducers: dict[str, Reducer] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    clock: Clock = field(default_factory=SystemClock)
+    ids: Ids = field(default_factory=RandomIds)
+    flags: Flags = field(default_factory=EnvironmentFlags)
+    estimator: TokenEstimator = field(default_factory=CharsPerFour)
+    chain: Chain = field(default_factory=Chain)
+    checkpoints: Checkpoints | None = None
+    system_prompt: str = ""
+    on_step: StepHook | None = None
+
+
+class Runtime:
+    def __init__(self, registry: Registry, store: Store, parts: RuntimeParts) -> None:
+        self.registry = registry
+        self.store = store
+        self._parts = parts
+        self._clock, self._ids = parts.clock, parts.ids
+        self._ledger = Ledger(store, self._clock, self._ids, parts.ledger)
+        self._sessions = Sessions(
+            registry,
+            store=store,
+            clock=self._clock,
+            ids=self._ids,
+            policies=parts.policies,
+            state=StateController(parts.reducers),
+        )
+        self._dispatcher = self._make_dispatcher()
+        self._is_open = False
+        self._portal: _Portal | None = None
+
+    def _make_dispatcher(self) -> Dispatcher:
+        parts = self._parts
+        return Dispatcher(
+            store=self.store,
+            ledger=self._ledger,
+            gatekeeper=Gatekeeper(
+                store=self.store,
+                ledger=self._ledger,
+                clock=self._clock,
+                ids=self._ids,
+                flags=parts.flags,
+                confirmation_seconds=parts.confirmation_seconds,
+            ),
+            recorder=Recorder(
+                store=self.store, ledger=self._ledger, clock=self._clock, ids=self._ids, estimator=parts.estimator
+            ),
+            clock=self._clock,
+            ids=self._ids,
+            resources=parts.resources,
+            on_step=parts.on_step,
+        )
+
+    async def open(self) -> None:
+        """Connect the store. Happens by itself at the first use."""
+        if not self._is_open:
+            await self.store.open()
+            self._is_open = True
+
+    async def close(self) -> None:
+        """Write what is still waiting, and let go of the store."""
+        self._ledger.stop()
+        if self._is_open:
+            await self._flush()
+            await self.store.shut()
+            self._is_open = False
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def call(
+        self,
+        name: str,
+        arguments: JsonObject | str | None = None,
+        *,
+        turn: Turn | None = None,
+        call_id: str | None = None,
+        idempotency_key: str | None = None,
+        caller: Caller = "api",
+        origin: str = "",
+        **options: Unpack[TurnOptions],
+    ) -> ToolResult:
+        """Call a tool. Arguments are an object, or the JSON text of one. Outside a turn the call is a turn of its own."""
+        if turn is not None:
+            return await self._dispatch(turn, name, arguments, call_id, idempotency_key, caller, origin)
+        async with self._a_turn(options) as own:
+            return await self._dispatch(own, name, arguments, call_id, idempotency_key, caller, origin)
+
+    def call_sync(self, name: str, arguments: JsonObject | str | None = None, **options: Any) -> ToolResult:
+        """The same without an event loop of one's own."""
+        return self.run_sync(self.call(name, arguments, **options))
+
+    def run_sync(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run any of this runtime's coroutines from ordinary code, on a loop in a thread of its own."""
+        if self._portal is None:
+            self._portal = _Portal()
+        return self._portal.run(coroutine)
+
+    @asynccontextmanager
+    async def turn(self, **options: Unpack[TurnOptions]) -> AsyncIterator[Turn]:
+        """A turn of several calls. At its end its intents are applied and everything it did is durable."""
+        options.setdefault("run_id", self._ids.new("run"))
+        async with self._a_turn(options) as turn:
+            yield turn
+
+    async def apply_intents(self, turn: Turn) -> None:
+        """To be called after each batch of calls; the end of the turn does it too."""
+        await self._sessions.apply_intents(turn)
+
+    async def end_session(self, session: str, *, tenant: str = "default") -> bool:
+        await self.open()
+        return await self._sessions.end(tenant, session)
+
+    async def approve(self, confirmation_id: str, *, by: str, note: str = "", tenant: str = "default") -> Confirmation:
+        """Agree to a call: the same call then passes once."""
+        return await self._decide(tenant, confirmation_id, ConfirmationStatus.APPROVED, by, note)
+
+    async def deny(self, confirmation_id: str, *, by: str, note: str = "", tenant: str = "default") -> Confirmation:
+        return await self._decide(tenant, confirmation_id, ConfirmationStatus.DENIED, by, note)
+
+    async def approvals(
+        self,
+        *,
+        status: ConfirmationStatus | None = ConfirmationStatus.PENDING,
+        tenant: str = "default",
+        limit: int = 50,
+    ) -> list[Confirmation]:
+        """Questions to people, newest first. Those that have run out are not pending any more."""
+        await self.open()
+        found = await self.store.list_confirmations(tenant, status=status, limit=limit)
+        now = self._clock.now()
+        return [item for item in found if status is not ConfirmationStatus.PENDING or item.expires_at > now]
+
+    async def effects(
+        self, *, status: EffectStatus | None = None, tenant: str = "default", limit: int = 50
+    ) -> list[Effect]:
+        await self.open()
+        return await self.store.list_effects(tenant, status=status, limit=limit)
+
+    async def reconcile(
+        self,
+        effect_id: str,
+        *,
+        happened: bool,
+        by: str,
+        data: JsonValue = None,
+        note: str = "",
+        tenant: str = "default",
+    ) -> None:
+        """A person's word on an unknown effect: it happened (with this result), or it did not and may run again."""
+        await self.open()
+        effect = await self.store.get_effect(tenant, effect_id)
+        if effect is None:
+            raise NotFound(f"there is no effect {effect_id!r}", hint="groundwire effects list")
+        closing = self._decision(effect, happened=happened, by=by, data=data, note=note)
+        if not await self.store.decide_effect(tenant, effect_id, closing, by=by):
+            raise NotFound(f"effect {effect_id!r} is {effect.status.value}; only unknown effects are decided")
+        await self._flush()
+
+    async def verify_audit(self, *, with_checkpoints: bool = False) -> ChainReport:
+        """Read the whole chain and say what does not fit."""
+        await self.open()
+        checkpoints = self._parts.checkpoints
+        if with_checkpoints and checkpoints is None:
+            raise ConfigError(
+                "no checkpoint file is configured", hint='set [audit] checkpoint = "…" in groundwire.toml'
+            )
+        noted = checkpoints.read() if with_checkpoints and checkpoints is not None else ()
+        verifier = ChainVerifier(self._parts.chain, checkpoints=noted)
+        async for record in self.store.audit_records():
+            verifier.feed(record)
+        return verifier.finish()
+
+    async def prune_audit(self, *, older_than_seconds: float, by: str) -> int:
+        """Remove old records; the chain keeps a record of that, and stays provable from there on."""
+        await self.open()
+        cut = to_iso(self._clock.now() - older_than_seconds)
+        entry = self._operator_entry(RETENTION_KIND, by=by, subject=digest_bytes(cut.encode()))
+        removed = await self.store.prune_audit(created_before=cut, entry=entry)
+        await self._flush()
+        return removed
+
+    async def metrics(self, *, tenant: str = "default") -> JsonObject:
+        """The snapshot behind /metrics. Alerts in it are logged as warnings too."""
+        await self.open()
+        await self.store.flush()
+        snapshot = await take_snapshot(self.store, tenant, context=self.context_usage())
+        log_alerts(snapshot)
+        return snapshot
+
+    def context_usage(self, *, mode: str = "text", format_: str = "openai") -> JsonObject:
+        """Tokens that a session starts with: the system prompt and the declarations of the tools."""
+        surface = self._sessions.surface(self.registry, mode, "")
+        names = [tool.spec.tool_id for tool in surface.offered()]
+        declared = dump_json([*self.registry.declarations(format_, names=names)]).decode()
+        return context_usage(self._parts.estimator, system_prompt=self._parts.system_prompt, declarations=declared)
+
+    @property
+    def database(self) -> Database:
+        """An application's own tables, in the same store."""
+        return self.store.database
+
+    @asynccontextmanager
+    async def _a_turn(self, options: TurnOptions) -> AsyncIterator[Turn]:
+        await self.open()
+        turn = await self._sessions.open_turn(options)
+        try:
+            yield turn
+        finally:
+            await self._sessions.close_turn(turn)
+            await self._flush()
+            turn.emit(TurnEnded(session_id=turn.session_id, turn=turn.number, calls=turn.calls))
+
+    async def _dispatch(
+        self,
+        turn: Turn,
+        name: str,
+        arguments: JsonObject | str | None,
+        call_id: str | None,
+        idempotency_key: str | None,
+        caller: Caller,
+        origin: str,
+    ) -> ToolResult:
+        if idempotency_key is not None:
+            check_id("idempotency", idempotency_key)
+        if call_id is not None:
+            check_id("call", call_id)
+        attempt = Attempt(
+            turn,
+            name=_storable(name)[:NAME_CHARS],
+            raw=_raw(arguments),
+            call_id=call_id or self._ids.new("call"),
+            caller=caller,
+            given_id=call_id is not None,
+            given_key=idempotency_key,
+            origin=origin or caller,
+        )
+        attempt.task = asyncio.current_task()
+        return await self._dispatcher.dispatch(attempt)
+
+    async def _decide(
+        self, tenant: str, confirmation_id: str, status: ConfirmationStatus, by: str, note: str
+    ) -> Confirmation:
+        await self.open()
+        decided = await self.store.decide_confirmation(
+            tenant, confirmation_id, status, by=by, note=note, now=self._clock.now()
+        )
+        found = await self.store.get_confirmation(tenant, confirmation_id)
+        if found is None:
+            raise NotFound(f"there is no approval {confirmation_id!r}", hint="groundwire approvals list")
+        if not decided:
+            state = "expired" if found.status is ConfirmationStatus.PENDING else found.status.value
+            raise NotFound(f"approval {confirmation_id!r} cannot be decided: it is {state}")
+        entry = self._operator_entry("approval", by=by, subject=found.input_digest, tool=found.tool)
+        entry = msgspec.structs.replace(
+            entry, session_id=found.session_id, call_id=found.call_id, decision=status.value, reason=note
+        )
+        self.store.enqueue(Closing(call=None, entry=entry))
+        await self._flush()
+        return found
+
+    def _decision(self, effect: Effect, *, happened: bool, by: str, data: JsonValue, note: str) -> Closing:
+        result = None
+        if happened:
+            meta = Meta(call_id=effect.call_id, registry_version=self.registry.version, tool=effect.tool)
+            result = encode_result(ToolResult(ok=True, data=msgspec.json.decode(encode_value(data)), meta=meta))
+        entry = self._operator_entry("reconcile", by=by, subject=effect.input_digest, tool=effect.tool)
+        entry = msgspec.structs.replace(
+            entry,
+            output_hash=digest(data),
+            decision="happened" if happened else "did not happen",
+            reason=note,
+            effect_key=effect.key,
+            session_id=effect.session_id,
+            call_id=effect.call_id,
+        )
+        transition = Transition(
+            tenant=effect.tenant,
+            tool=effect.tool,
+            key=effect.key,
+            attempt=effect.attempt,
+            status=EffectStatus.SETTLED if happened else None,
+            result=result,
+            note=note,
+            now=self._clock.now(),
+        )
+        return Closing(call=None, entry=entry, transition=transition)
+
+    def _operator_entry(self, kind: str, *, by: str, subject: str, tool: str = "") -> AuditEntry:
+        """The record of something that a person did."""
+        return AuditEntry(
+            id=self._ids.new("aud"),
+            tenant="default",
+            request_id="",
+            tool_name=tool,
+            input_hash=subject,
+            output_hash=subject,
+            success=True,
+            duration_ms=0.0,
+            created_at=to_iso(self._clock.now()),
+            kind=kind,
+            actor=by,
+            approver=by,
+            registry_version=self.registry.version,
+        )
+
+    async def _flush(self) -> None:
+        head = await self.store.flush()
+        if self._parts.checkpoints is not None and head.seq:
+            self._parts.checkpoints.append(head)
+
+
+class _Portal:
+    """An event loop in a daemon thread, for callers that have none."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="groundwire-portal", daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+
+def _raw(arguments: JsonObject | str | None) -> str:
+    """The argument text: as given, or the compact dump of an object. What is not JSON is left for the parser to refuse."""
+    if isinstance(arguments, str):
+        return _storable(arguments)
+    try:
+        return dump_json(arguments if arguments is not None else {}).decode()
+    except InvalidJson:
+        return _storable(repr(arguments))
+
+
+def _storable(text: str) -> str:
+    """Text that every database can keep: no lone surrogates, no NUL."""
+    if text.isascii() and "\x00" not in text:
+        return text
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")

@@ -1,0 +1,200 @@
+"""Sessions: opened once, pinned to a registry version, and changed only through here.
+
+Every change is a compare-and-set on the stored session, so two processes cannot undo each other's.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from groundwire.contracts.canonical import digest
+from groundwire.contracts.errors import ConfigError, StoreError
+from groundwire.contracts.events import IntentApplied
+from groundwire.contracts.ports import Clock, Ids, Store
+from groundwire.contracts.records import AuditEntry, Closing, Session
+from groundwire.registry import Registry
+from groundwire.runtime.clock import to_iso
+from groundwire.runtime.policies.limits import MODE_HARD_MS, Policies
+from groundwire.runtime.policies.loops import KEPT_TURNS
+from groundwire.runtime.state import StateController, at_turn_start
+from groundwire.runtime.surface import Surface
+from groundwire.runtime.turns import Turn, TurnOptions
+
+log = logging.getLogger("groundwire")
+
+MAX_ID_CHARS = 256
+MAX_TRIES = 50
+
+
+class Sessions:
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        store: Store,
+        clock: Clock,
+        ids: Ids,
+        policies: Policies,
+        state: StateController,
+    ) -> None:
+        self._registry = registry
+        self._store = store
+        self._clock = clock
+        self._ids = ids
+        self._policies = policies
+        self._state = state
+        self._registries: dict[str, Registry] = {registry.version: registry}
+        self._saved: set[str] = set()
+        self._surfaces: dict[tuple[str, str, str], Surface] = {}
+
+    async def open_turn(self, options: TurnOptions) -> Turn:
+        """Begin a turn: load or create its session, and take the registry version that the session is pinned to."""
+        mode, profile = options.get("mode", "text"), options.get("profile", "")
+        self._check(mode, profile)
+        session_id = options.get("session")
+        if session_id is None:
+            return Turn(self.surface(self._registry, mode, profile), None, number=1, options=options)
+        session = await self.open(options.get("tenant", "default"), session_id, mode)
+        registry = await self._pinned(session.registry_version)
+        turn = Turn(self.surface(registry, mode, profile), session, number=session.turns + 1, options=options)
+        state, turn.pending_message = at_turn_start(session.state)
+        turn.session = msgspec.structs.replace(session, state=state)
+        turn.show_state()
+        return turn
+
+    async def open(self, tenant: str, session_id: str, mode: str) -> Session:
+        check_id("session", session_id)
+        session = await self._store.load_session(tenant, session_id)
+        if session is not None:
+            return session
+        version = self._registry.version
+        if version not in self._saved:
+            await self._store.save_artifact(version, self._registry.artifact())
+            self._saved.add(version)
+        now = self._clock.now()
+        return await self._store.create_session(
+            Session(
+                tenant=tenant,
+                session_id=session_id,
+                mode=mode,
+                registry_version=version,
+                created_at=now,
+                updated_at=now,
+            )
+        )
+
+    async def end(self, tenant: str, session_id: str) -> bool:
+        """Close a session for good: later calls are refused as SESSION_INACTIVE. False when it is not open."""
+        session = await self._store.load_session(tenant, session_id)
+        if session is None or session.status == "ended":
+            return False
+        now = self._clock.now()
+        await self._change(
+            session, lambda fresh: msgspec.structs.replace(fresh, status="ended", ended_at=now, updated_at=now)
+        )
+        return True
+
+    async def apply_intents(self, turn: Turn) -> None:
+        """Make the wishes of the calls so far come true, in the order in which the calls ended, and write them down."""
+        wishes, turn.intents = turn.intents, []
+        known = [(call_id, tool, intent) for call_id, tool, intent in wishes if self._state.knows(intent)]
+        for call_id, tool, intent in wishes:
+            if not self._state.knows(intent):
+                log.warning("call %s (%s) wished for %s, which nobody here can do", call_id, tool, intent.type)
+        if not known:
+            return
+
+        def wished(session: Session) -> Session:
+            state = session.state
+            for _, _, intent in known:
+                state = self._state.apply(state, intent)
+            return msgspec.structs.replace(session, state=state, updated_at=self._clock.now())
+
+        if turn.session is not None:
+            turn.session = await self._change(turn.session, wished)
+            turn.show_state()
+        for call_id, tool, intent in known:
+            entry = self._intent_entry(turn, call_id, tool, intent.type, digest(intent.payload))
+            self._store.enqueue(Closing(call=None, entry=entry))
+            turn.emit(IntentApplied(call_id=call_id, intent=intent))
+
+    async def close_turn(self, turn: Turn) -> None:
+        await self.apply_intents(turn)
+        if turn.session is None:
+            return
+
+        def turned(session: Session) -> Session:
+            return msgspec.structs.replace(
+                session,
+                turns=session.turns + 1,
+                calls=session.calls + turn.calls,
+                loop_history=(*session.loop_history, turn.loop_record())[-KEPT_TURNS:],
+                updated_at=self._clock.now(),
+            )
+
+        turn.session = await self._change(turn.session, turned)
+
+    def surface(self, registry: Registry, mode: str, profile: str) -> Surface:
+        identity = (registry.version, mode, profile)
+        surface = self._surfaces.get(identity)
+        if surface is None:
+            surface = Surface(registry, mode=mode, profile=profile, policies=self._policies)
+            self._surfaces[identity] = surface
+        return surface
+
+    async def _change(self, session: Session, change: Callable[[Session], Session]) -> Session:
+        for _ in range(MAX_TRIES):
+            changed = change(session)
+            if await self._store.save_session(changed):
+                return msgspec.structs.replace(changed, version=changed.version + 1)
+            found = await self._store.load_session(session.tenant, session.session_id)
+            if found is None:
+                raise StoreError(f"session {session.session_id!r} disappeared")
+            session = found
+        raise StoreError(f"session {session.session_id!r} is changed by too many at once")
+
+    async def _pinned(self, version: str) -> Registry:
+        registry = self._registries.get(version)
+        if registry is None:
+            artifact = await self._store.load_artifact(version)
+            if artifact is None:
+                raise StoreError(f"the registry version {version} of this session is not in the store")
+            registry = self._registries[version] = self._registry.older(artifact)
+        return registry
+
+    def _check(self, mode: str, profile: str) -> None:
+        if mode not in MODE_HARD_MS:
+            raise ConfigError(f"there is no mode {mode!r}", hint="modes are text and voice")
+        if profile and profile not in self._policies.profiles:
+            known = ", ".join(sorted(self._policies.profiles)) or "none is configured"
+            raise ConfigError(f"there is no profile {profile!r}", hint=f"profiles: {known}")
+
+    def _intent_entry(self, turn: Turn, call_id: str, tool: str, intent_type: str, payload_hash: str) -> AuditEntry:
+        return AuditEntry(
+            id=self._ids.new("aud"),
+            tenant=turn.tenant,
+            request_id=turn.request_id or turn.run_id or call_id,
+            tool_name=tool,
+            input_hash=payload_hash,
+            output_hash=digest(dict(turn.state)),
+            success=True,
+            duration_ms=0.0,
+            created_at=to_iso(self._clock.now()),
+            kind="intent",
+            session_id=turn.session_id,
+            call_id=call_id,
+            run_id=turn.run_id,
+            actor=turn.actor,
+            decision="applied",
+            reason=intent_type,
+            intents=(intent_type,),
+            registry_version=turn.surface.registry.version,
+        )
+
+
+def check_id(what: str, value: str) -> None:
+    if not value or len(value) > MAX_ID_CHARS or not value.isprintable():
+        raise ConfigError(f"{value[:40]!r} cannot be a {what} id", hint=f"use 1 to {MAX_ID_CHARS} printable characters")

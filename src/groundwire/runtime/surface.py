@@ -1,0 +1,90 @@
+"""The surface: what one registry offers in one mode under one profile, with every limit worked out once per tool.
+
+A call then needs a single look-up, however many tools there are.
+"""
+
+from collections.abc import Iterator
+
+from groundwire.contracts.records import Charge
+from groundwire.contracts.tools import Budget, Category, Exposure, ToolSpec
+from groundwire.registry import Registry, Tool
+from groundwire.runtime.policies.access import is_masked
+from groundwire.runtime.policies.budgets import TURN
+from groundwire.runtime.policies.limits import Limits, Policies, Profile, mask_of, resolve_limits
+
+
+class Entry:
+    """One tool as the pipeline sees it."""
+
+    __slots__ = (
+        "allowed",
+        "in_mode",
+        "is_action",
+        "is_guarded",
+        "limits",
+        "needs_look_up",
+        "spec",
+        "stored_budgets",
+        "tallies",
+        "tool",
+        "turn_budgets",
+    )
+
+    def __init__(self, tool: Tool, *, mode: str, allowed: bool, limits: Limits) -> None:
+        self.tool = tool
+        self.spec: ToolSpec = tool.spec
+        self.allowed = allowed
+        self.in_mode = mode in self.spec.modes
+        self.limits = limits
+        self.is_action = self.spec.category is Category.ACTION
+        self.turn_budgets: tuple[Budget, ...] = tuple(budget for budget in limits.budgets if budget.by == TURN)
+        self.stored_budgets: tuple[Budget, ...] = tuple(budget for budget in limits.budgets if budget.by != TURN)
+        self.is_guarded = bool(
+            limits.budgets or limits.gates or limits.confirm or (self.spec.policy.ground and limits.grounding != "off")
+        )
+        # Only a guard can refuse between look-up and reserve; without one the reservation itself finds the key.
+        self.needs_look_up = self.is_guarded
+        self.tallies: dict[str, Charge] = {}
+
+    def tally(self, outcome: str) -> Charge:
+        """The counter of this tool's calls that ended in this way."""
+        charge = self.tallies.get(outcome)
+        if charge is None:
+            charge = self.tallies[outcome] = Charge(name="tally", scope=f"{self.spec.tool_id} {outcome}")
+        return charge
+
+
+class Surface:
+    def __init__(self, registry: Registry, *, mode: str, profile: str, policies: Policies) -> None:
+        self.registry = registry
+        self.mode = mode
+        self.profile = profile
+        self._policies = policies
+        self._mask = mask_of(profile, policies)
+        self._entries: dict[str, Entry] = {}
+
+    @property
+    def max_refusals(self) -> int:
+        return self._policies.profiles.get(self.profile, Profile()).max_refusals
+
+    def find(self, name: str) -> Entry | None:
+        entry = self._entries.get(name)
+        if entry is None:
+            tool = self.registry.find(name)
+            if tool is None:
+                return None
+            entry = self._entries[name] = self.enter(tool)
+        return entry
+
+    def offered(self, *, keep_other_modes: bool = False) -> Iterator[Tool]:
+        """The tools to declare to a model. `keep_other_modes` shows those of the other mode too; calls still fail."""
+        for tool in self.registry:
+            spec = tool.spec
+            if spec.exposure is not Exposure.MODEL or is_masked(spec, self._mask):
+                continue
+            if keep_other_modes or self.mode in spec.modes:
+                yield tool
+
+    def enter(self, tool: Tool) -> Entry:
+        limits = resolve_limits(tool.spec, self.mode, self.profile, self._policies)
+        return Entry(tool, mode=self.mode, allowed=not is_masked(tool.spec, self._mask), limits=limits)

@@ -1,0 +1,167 @@
+"""A turn: from a user's message to the final answer. Budgets and loop rules count over it.
+
+Its state lives with it and can be rebuilt from the stored calls; the session's state is in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.errors import ErrorType
+from groundwire.contracts.events import Event
+from groundwire.contracts.intents import Intent
+from groundwire.contracts.messages import Message
+from groundwire.runtime.clock import to_iso
+
+if TYPE_CHECKING:
+    from groundwire.contracts.records import CallRecord, Session
+    from groundwire.contracts.results import ToolResult
+    from groundwire.registry import Tool
+    from groundwire.runtime.attempt import Attempt
+    from groundwire.runtime.surface import Entry, Surface
+
+EventSink = Callable[[Event], None]
+
+
+class TurnOptions(TypedDict, total=False):
+    """Who asks, on whose behalf, and under which rules. All optional."""
+
+    session: str | None
+    mode: str
+    profile: str
+    tenant: str
+    request_id: str
+    actor: str
+    user: str
+    organisation: str
+    supplied: Mapping[str, JsonValue]
+    history: Sequence[Message]
+    on_event: EventSink | None
+    run_id: str
+
+
+class Turn:
+    """The counts and facts of one turn."""
+
+    def __init__(self, surface: Surface, session: Session | None, *, number: int, options: TurnOptions) -> None:
+        self.surface = surface
+        self.session = session
+        self.number = number
+        self.mode = surface.mode
+        self.tenant = options.get("tenant", "default")
+        self.run_id = options.get("run_id", "")
+        self.request_id = options.get("request_id", "")
+        self.actor = options.get("actor", "system")
+        self.user = options.get("user", "")
+        self.organisation = options.get("organisation", "")
+        self.history: Sequence[Message] = options.get("history", ())
+        self.supplied: dict[str, JsonValue] = dict(options.get("supplied", {}))
+        if self.request_id:
+            self.supplied.setdefault("request_id", self.request_id)
+        if "actor" in options:
+            self.supplied.setdefault("actor", self.actor)
+        self.on_event = options.get("on_event")
+        self.state: Mapping[str, JsonValue] = {}
+        self.show_state()
+        self.pending_message: JsonObject | None = None
+        self.used: dict[str, float] = {}
+        self.repeats: dict[tuple[str, str], int] = {}
+        self.last_outputs: dict[tuple[str, str], int] = {}
+        self.empty_results: dict[str, int] = {}
+        self.looped: set[str] = set()
+        self.masked: set[str] = set()
+        self.refusals = 0
+        self.calls = 0
+        self.open: dict[str, Attempt] = {}
+        self.closed: dict[str, tuple[str, str, ToolResult]] = {}
+        self.intents: list[tuple[str, str, Intent]] = []
+        self.extra: dict[str, Entry] = {}
+
+    @property
+    def session_id(self) -> str:
+        return self.session.session_id if self.session is not None else ""
+
+    @property
+    def must_answer(self) -> bool:
+        """Whether the model has to answer without tools now."""
+        return self.refusals >= self.surface.max_refusals
+
+    def find(self, name: str) -> Entry | None:
+        return self.surface.find(name) or self.extra.get(name)
+
+    def show_state(self) -> None:
+        """Let tools see the session's state as it is now; they can look, not touch."""
+        self.state = MappingProxyType(self.session.state if self.session is not None else {})
+
+    def offer_extra(self, name: str, make: Callable[[], Tool]) -> None:
+        """Add a tool for the rest of this turn, under the same masks and limits as any other."""
+        if name not in self.extra:
+            self.extra[name] = self.surface.enter(make())
+
+    def emit(self, event: Event) -> None:
+        if self.on_event is not None:
+            self.on_event(event)
+
+    def calls_of(self, tool_id: str, digest: str) -> int:
+        return self.repeats.get((tool_id, digest), 0)
+
+    def note_loop(self, tool_id: str) -> None:
+        """The first refusal for repetition is a warning; after the second the tool is gone for this turn."""
+        if tool_id in self.looped:
+            self.masked.add(tool_id)
+        self.looped.add(tool_id)
+
+    def supplied_value(self, name: str, attempt: Attempt) -> JsonValue:
+        if name in self.supplied:
+            return self.supplied[name]
+        return _DEFAULT_SUPPLIERS[name](self, attempt) if name in _DEFAULT_SUPPLIERS else None
+
+    def cancel(self, call_id: str) -> bool:
+        """Stop a call in flight; it settles as CANCELLED. False when there is none of that id any more."""
+        attempt = self.open.get(call_id)
+        if attempt is None or attempt.task is None:
+            return False
+        attempt.cancel_requested = True
+        attempt.task.cancel()
+        return True
+
+    def loop_record(self) -> JsonObject:
+        """What a session remembers of this turn's loops."""
+        repeats: list[Any] = [
+            {"tool": tool, "digest": digest, "calls": calls}
+            for (tool, digest), calls in self.repeats.items()
+            if calls > 1
+        ]
+        return {"turn": self.number, "calls": self.calls, "repeats": repeats, "empty": dict(self.empty_results)}
+
+    def rebuild(self, records: Sequence[CallRecord], decode: Callable[[bytes], ToolResult]) -> None:
+        """Count again what a turn that was cut off had already done, from its stored calls in their order."""
+        for record in records:
+            result = decode(record.result)
+            self.calls += 1
+            self.closed[record.call_id] = (record.tool, record.input_digest, result)
+            refused = not record.executed and not result.meta.replayed and not result.ok
+            self.refusals = self.refusals + 1 if refused and record.caller == "model" else 0
+            if refused:
+                if result.error is not None and result.error.type is ErrorType.LOOP_DETECTED:
+                    self.note_loop(record.tool)
+                continue
+            key = (record.tool, record.input_digest)
+            if record.caller == "model":
+                self.repeats[key] = self.repeats.get(key, 0) + 1
+            entry = self.surface.find(record.tool)
+            if record.executed and entry is not None:
+                for budget in entry.turn_budgets:
+                    if budget.unit == "calls":
+                        self.used[budget.name] = self.used.get(budget.name, 0) + 1
+
+
+_DEFAULT_SUPPLIERS: dict[str, Callable[[Turn, Attempt], JsonValue]] = {
+    "request_id": lambda turn, attempt: turn.run_id or attempt.call_id,
+    "actor": lambda turn, _: turn.actor,
+    "timestamp": lambda _, attempt: to_iso(attempt.started_at),
+    "idempotency_key": lambda _, attempt: attempt.given_key or attempt.key or None,
+}

@@ -1,0 +1,124 @@
+"""Words for what is wrong with arguments: where, what, and what to send instead. Never names another tool."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.decisions import Deny, Fault
+from groundwire.contracts.errors import ErrorDetail, ErrorType
+from groundwire.contracts.tools import ToolSpec
+
+MAX_FAULTS = 8
+SHOWN_CHARS = 80
+
+_TYPE_WORDS = {
+    "string": "a string",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "an array",
+    "object": "an object",
+    "null": "null",
+}
+_DETAILS = {
+    "type": ErrorDetail.TYPE_MISMATCH,
+    "required": ErrorDetail.MISSING_ARGUMENT,
+    "additionalProperties": ErrorDetail.UNKNOWN_ARGUMENT,
+    "unevaluatedProperties": ErrorDetail.UNKNOWN_ARGUMENT,
+}
+
+
+def explain_faults(spec: ToolSpec, validator: Any, arguments: JsonObject) -> Deny:
+    faults: list[Fault] = []
+    for error in validator.iter_errors(arguments):
+        faults.append(_fault(error, arguments, spec))
+        if len(faults) == MAX_FAULTS:
+            break
+    listed = " ".join(f"{fault.path}: {fault.message}" for fault in faults)
+    return Deny(
+        type=ErrorType.VALIDATION,
+        detail=faults[0].detail if faults else ErrorDetail.INVALID_VALUE,
+        message=f"Invalid arguments for {spec.wire_name}. {listed}",
+        faults=tuple(faults),
+    )
+
+
+def path_of(parts: Sequence[str | int]) -> str:
+    """`customer.tags[1]`; the arguments as a whole are `arguments`."""
+    path = ""
+    for part in parts:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return path or "arguments"
+
+
+def _fault(error: Any, arguments: JsonObject, spec: ToolSpec) -> Fault:
+    kind, value = error.kind.name, error.kind.value
+    parts = list(error.instance_path)
+    if kind == "required":
+        parts.append(value)
+    elif kind in ("additionalProperties", "unevaluatedProperties") and value:
+        parts.append(value[0])
+    found = _at(arguments, list(error.instance_path))
+    message = _advice(kind, value, found, error.message, _known_names(spec, error.instance_path))
+    return Fault(path=path_of(parts), message=message, detail=_DETAILS.get(kind, ErrorDetail.INVALID_VALUE))
+
+
+def _advice(kind: str, value: Any, found: Any, message: str, known: list[str]) -> str:
+    match kind:
+        case "type":
+            wanted = " or ".join(_TYPE_WORDS.get(name, name) for name in value)
+            return f"send {wanted}, not {_show(found)}."
+        case "required":
+            return "is required; send it."
+        case "additionalProperties" | "unevaluatedProperties":
+            allowed = f" Known here: {', '.join(known)}." if known else ""
+            return f"is not an argument of this tool; leave it out.{allowed}"
+        case "enum":
+            return f"send one of {_clip(', '.join(_show(option) for option in value), 300)}, not {_show(found)}."
+        case "const":
+            return f"send {_show(value)}, not {_show(found)}."
+        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
+            bound = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}.get(
+                kind, "less than"
+            )
+            return f"send a number {bound} {value}, not {_show(found)}."
+        case "minLength" | "maxLength" | "minItems" | "maxItems":
+            bound = "at least" if kind.startswith("min") else "at most"
+            unit = "characters" if kind.endswith("Length") else "items"
+            size = len(found) if isinstance(found, (str, list)) else 0
+            return f"send {bound} {value} {unit}, not {size}."
+        case "pattern":
+            return f"send text that matches {_clip(str(value), 200)}, not {_show(found)}."
+        case _:
+            return f"{_clip(message, 300)}."
+
+
+def _known_names(spec: ToolSpec, path: Sequence[str | int]) -> list[str]:
+    if list(path):
+        return []
+    properties = spec.parameters.get("properties")
+    names = properties if isinstance(properties, dict) else {}
+    return [name for name in names if name not in spec.policy.supplied][:20]
+
+
+def _at(value: Any, path: Sequence[str | int]) -> Any:
+    for part in path:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _show(value: Any) -> str:
+    try:
+        text = orjson.dumps(value).decode()
+    except (TypeError, UnicodeError):
+        text = str(value)
+    return _clip(text, SHOWN_CHARS)
+
+
+def _clip(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
