@@ -5,5 +5,6 @@ codecs, which spell each tool in the providers' forms, and contracts.
 """
 
 from groundwire.registry.author import ArgumentFault, Handler, Tool, tool
+from groundwire.registry.registry import Registry
 
-__all__ = ["ArgumentFault", "Handler", "Tool", "tool"]
+__all__ = ["ArgumentFault", "Handler", "Registry", "Tool", "tool"]

@@ -14,16 +14,22 @@ def is_plain(name: str) -> bool:
     return len(name) <= PLAIN_LENGTH and PLAIN_NAME.fullmatch(name) is not None
 
 
-def check_name(name: object) -> str:
-    """Accept whatever can be shown and looked up: clients and other servers bring names that we did not choose."""
+def name_fault(name: object) -> str:
+    """What is wrong with a name; nothing with whatever can be shown and looked up.
+
+    Clients and other servers bring names that we did not choose.
+    """
     if not isinstance(name, str):
-        raise RegistryError(f"A tool's name is a text, not {type(name).__name__}.", reason="invalid_name")
-    if not name or len(name) > MAX_NAME:
-        raise RegistryError(f"A tool's name has 1 to {MAX_NAME} characters, not {len(name)}.", reason="invalid_name")
+        return f"A tool's name is a text, not {type(name).__name__}."
+    if not 1 <= len(name) <= MAX_NAME:
+        return f"A tool's name has 1 to {MAX_NAME} characters, not {len(name)}."
     if not name.isprintable() or " " in name:
-        raise RegistryError(
-            f"The tool name {name!r} holds white space or unprintable characters.",
-            reason="invalid_name",
-            hint="Use letters, digits and underscores, with dots between parts.",
-        )
+        return f"The tool name {name!r} holds white space or unprintable characters."
+    return ""
+
+
+def check_name(name: str) -> str:
+    if fault := name_fault(name):
+        hint = "Use letters, digits and underscores, with dots between parts."
+        raise RegistryError(fault, reason="invalid_name", hint=hint)
     return name

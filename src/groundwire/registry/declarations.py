@@ -1,0 +1,49 @@
+"""A tool in the forms that providers want, under the artifact's names for them.
+
+The one module of this layer that knows the codecs; they are imported when the first tool is declared.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from groundwire.contracts.errors import RegistryError
+from groundwire.contracts.tools import ToolSpec, model_parameters
+
+if TYPE_CHECKING:
+    from groundwire.codecs._conversions import Declaration
+
+Format: TypeAlias = Literal["openai", "openaiResponses", "anthropic", "geminiNative", "geminiJson", "mcp"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def declare(spec: ToolSpec, form: str) -> "Declaration":
+    """Declare one tool, without the arguments that the executor supplies."""
+    encode = _encoders().get(form)
+    if encode is None:
+        raise RegistryError(
+            f"{form!r} is not a declaration format.", reason="unknown_format", hint=f"Known: {', '.join(FORMATS)}."
+        )
+    extra: dict[str, Any] = {"result": spec.result, "category": spec.category} if form == "mcp" else {}
+    return encode(
+        name=spec.wire_name,
+        description=spec.description or spec.summary,
+        parameters=model_parameters(spec),
+        **extra,
+    )
+
+
+def declare_all(spec: ToolSpec) -> "dict[Format, Declaration]":
+    return {form: declare(spec, form) for form in FORMATS}
+
+
+def _encoders() -> "Mapping[str, Callable[..., Declaration]]":
+    from groundwire.codecs import anthropic_messages, gemini, mcp, openai_chat, openai_responses
+
+    return {
+        "openai": openai_chat.encode_declaration,
+        "openaiResponses": openai_responses.encode_declaration,
+        "anthropic": anthropic_messages.encode_declaration,
+        "geminiNative": gemini.encode_native_declaration,
+        "geminiJson": gemini.encode_declaration,
+        "mcp": mcp.encode_declaration,
+    }
