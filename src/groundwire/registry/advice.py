@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Severity: TypeAlias = Literal["warning", "info"]
+Severity: TypeAlias = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Advice:
-    """`warning`: a provider or reader may stumble. `info`: it could be better. `path` says where, if anywhere."""
+    """`error`: it is not built. `warning`: a provider or reader may stumble. `info`: it could be better. `path` says where, if anywhere."""
 
     tool: str
     code: str
