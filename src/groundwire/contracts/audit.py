@@ -11,13 +11,23 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from groundwire.contracts.canonical import canonical_json, parse_json
+from groundwire.contracts.canonical import parse_json
 from groundwire.contracts.errors import InvalidJson
 from groundwire.contracts.records import GENESIS, AuditEntry, AuditHead, AuditRecord, UnreadableRecord
 
 RETENTION_KIND = "retention"
 UNREADABLE = ""
 """Stands for the hash of a record that cannot be read, so that its successor is not blamed too."""
+
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def record_body(seq: int, previous_hash: str, entry: AuditEntry) -> bytes:
+    """What a record's hash covers: the canonical JSON of {entry, previous_hash, seq}."""
+    if entry.duration_ms == int(entry.duration_ms):  # canonical JSON has no trailing .0
+        entry = msgspec.structs.replace(entry, duration_ms=int(entry.duration_ms))
+    return b'{"entry":%b,"previous_hash":"%b","seq":%d}' % (_encoder.encode(entry), previous_hash.encode(), seq)
 
 
 class Chain:
@@ -35,7 +45,7 @@ class Chain:
         return AuditRecord(seq=seq, previous_hash=head.hash, hash=self.hash(seq, head.hash, entry), entry=entry)
 
     def hash(self, seq: int, previous_hash: str, entry: AuditEntry) -> str:
-        body = canonical_json({"seq": seq, "previous_hash": previous_hash, **msgspec.to_builtins(entry)})
+        body = record_body(seq, previous_hash, entry)
         if self._key is None:
             return hashlib.sha256(body).hexdigest()
         return hmac.new(self._key, body, hashlib.sha256).hexdigest()

@@ -15,98 +15,66 @@ if TYPE_CHECKING:
 
 Caller: TypeAlias = Literal["model", "api", "tool"]
 
+_NOTHING: JsonObject = {}
+
 
 class Attempt:
-    """Filled step by step; each step reads what the earlier ones wrote."""
+    """Filled step by step; each step reads what the earlier ones wrote.
 
-    __slots__ = (
-        "arguments",
-        "began",
-        "call_id",
-        "caller",
-        "cancel_requested",
-        "charged",
-        "charges",
-        "committed",
-        "compared",
-        "confirmation",
-        "counted",
-        "digest",
-        "effect",
-        "ended",
-        "entry",
-        "evidence",
-        "given_id",
-        "given_key",
-        "is_closed",
-        "is_fresh",
-        "key",
-        "late_charges",
-        "name",
-        "operator",
-        "origin",
-        "parent",
-        "raw",
-        "started",
-        "started_at",
-        "step",
-        "task",
-        "turn",
-        "variant",
-        "warnings",
-    )
+    Most calls need few of these fields, so they start as defaults of the class and cost nothing until they are set.
+    """
 
-    def __init__(
-        self,
-        turn: Turn,
-        *,
-        name: str,
-        raw: str,
-        call_id: str,
-        caller: Caller,
-        given_id: bool,
-        given_key: str | None = None,
-        origin: str = "api",
-        parent: Attempt | None = None,
-    ) -> None:
+    given_key: str | None = None
+    parent: Attempt | None = None
+    entry: Entry | None = None
+    arguments: JsonObject = _NOTHING
+    compared: JsonObject = _NOTHING
+    digest: str = ""
+    key: str = ""
+    is_fresh: bool = False
+    effect: Effect | None = None
+    confirmation: Confirmation | None = None
+    evidence: tuple[Evidence, ...] = ()
+    charges: tuple[Charge, ...] = ()
+    charged: tuple[str, ...] = ()
+    late_charges: tuple[Charge, ...] = ()
+    warnings: tuple[str, ...] = ()
+    operator: str = ""
+    variant: str = ""
+    step: str = ""
+    started: float = 0.0
+    started_at: float = 0.0
+    began: bool = False
+    committed: bool = False
+    cancel_requested: bool = False
+    is_closed: bool = False
+    counted: bool = False
+    task: asyncio.Task[object] | None = None
+    ended: asyncio.Future[None] | None = None
+
+    def __init__(self, turn: Turn, *, name: str, raw: str, call_id: str, caller: Caller, given_id: bool) -> None:
         self.turn = turn
         self.name = name
         self.raw = raw
-        self.call_id: str = call_id
+        self.call_id = call_id
         self.caller = caller
         self.given_id = given_id
-        self.given_key: str | None = given_key
-        self.origin = origin
-        self.parent = parent
-        self.entry: Entry | None = None
-        self.arguments: JsonObject = {}
-        self.compared: JsonObject = {}
-        self.digest = ""
-        self.key: str = ""
-        self.is_fresh = False
-        self.effect: Effect | None = None
-        self.confirmation: Confirmation | None = None
-        self.evidence: tuple[Evidence, ...] = ()
-        self.charges: tuple[Charge, ...] = ()
-        self.charged: tuple[str, ...] = ()
-        self.late_charges: list[Charge] = []
-        self.warnings: list[str] = []
-        self.operator = ""
-        self.variant = ""
-        self.step = ""
-        self.started = 0.0
-        self.started_at: float = 0.0
-        self.began = False
-        self.committed = False
-        self.cancel_requested = False
-        self.is_closed = False
-        self.counted = False
-        self.task: asyncio.Task[object] | None = None
-        self.ended: asyncio.Future[None] | None = None
+        self.origin: str = caller
 
     @property
     def tool_id(self) -> str:
         return self.entry.spec.tool_id if self.entry is not None else self.name
+
+    @property
+    def effect_may_have_happened(self) -> bool:
+        """Of an action that was cut off: unless it declares its commit and had not made it, nobody knows."""
+        entry = self.entry
+        if entry is None or not entry.is_action or not self.began:
+            return False
+        return self.committed or not entry.spec.policy.commits
+
+    def warn(self, text: str) -> None:
+        self.warnings = (*self.warnings, text)
 
     def count(self) -> None:
         """The call may be made, so it counts towards the turn's repetitions."""

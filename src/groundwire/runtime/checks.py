@@ -165,7 +165,7 @@ def _supply_one(attempt: Attempt, name: str) -> Deny | None:
     value = turn.supplied_value(name, attempt)
     if attempt.caller == "model":
         if given and attempt.arguments[name] != value:
-            attempt.warnings.append(f"{name} is filled in by the system; the value that was sent is ignored.")
+            attempt.warn(f"{name} is filled in by the system; the value that was sent is ignored.")
         if value is None:
             attempt.arguments.pop(name, None)
             return None

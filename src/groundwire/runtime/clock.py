@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
 class SystemClock:
@@ -56,4 +57,10 @@ class CharsPerFour:
 
 def to_iso(seconds: float) -> str:
     """ISO 8601, UTC, milliseconds."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    milliseconds = int(seconds * 1000)
+    return f"{_to_the_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
+
+
+@lru_cache(maxsize=64)
+def _to_the_second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -102,7 +102,8 @@ class Context:
 
     def charge(self, budget: str, amount: float) -> None:
         """Count something that this call used, such as money, on the budget of that name."""
-        self._attempt.late_charges.append(Charge(name=budget, scope="", amount=amount))
+        charge = Charge(name=budget, scope="", amount=amount)
+        self._attempt.late_charges = (*self._attempt.late_charges, charge)
 
     async def call(self, name: str, arguments: JsonObject | None = None) -> ToolResult:
         """Call another tool as part of this one: same budget, same turn, recorded as its child."""

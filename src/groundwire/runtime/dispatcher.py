@@ -90,22 +90,25 @@ class Dispatcher:
     async def _carry(self, attempt: Attempt) -> ToolResult:
         try:
             for check in CHECKS:
-                self._reach(check.__name__, attempt)
+                if self._on_step is not None:
+                    self._on_step(check.__name__, attempt)
                 if (denied := check(attempt)) is not None:
+                    attempt.step = check.__name__
                     return await self._recorder.refuse(attempt, denied)
             entry = entry_of(attempt)
             handler = _choose_handler(attempt, entry)
         except RegistryError as error:
             return await self._recorder.refuse(attempt, _no_handler(attempt.name, error))
         attempt.count()
-        context = Context(attempt, self)
-        if attempt.key or entry.is_guarded:
+        is_guarded = attempt.key or entry.is_guarded
+        context = Context(attempt, self) if is_guarded or handler.wants_context else None
+        if context is not None and is_guarded:
             for name, gate in self._gates:
                 self._reach(name, attempt)
                 if (verdict := await gate(attempt, entry, handler, context)) is not None:
                     return await self._end_early(attempt, entry, verdict)
         self._reach("invoke", attempt)
-        if not self._ledger.holds_lease(attempt):
+        if attempt.effect is not None and not self._ledger.holds_lease(attempt):
             return await self._recorder.refuse(attempt, _lease_lost(attempt.name))
         outcome = await invoke(attempt, handler, context, self._threads)
         return await self._settle(attempt, entry, outcome)
@@ -119,9 +122,8 @@ class Dispatcher:
             call_id=self._ids.new("call"),
             caller="tool",
             given_id=False,
-            origin="tool",
-            parent=parent,
         )
+        attempt.parent = parent
         return await self.dispatch(attempt)
 
     def holds_lease(self, attempt: Attempt) -> bool:
@@ -133,7 +135,8 @@ class Dispatcher:
         self._reach("settle", attempt)
         result = await self._recorder.settle(attempt, entry, output)
         self._reach("intents", attempt)
-        attempt.turn.intents.extend((attempt.call_id, attempt.tool_id, intent) for intent in result.intents)
+        if result.intents:
+            attempt.turn.intents.extend((attempt.call_id, attempt.tool_id, intent) for intent in result.intents)
         self._reach("done", attempt)
         return result
 
@@ -142,7 +145,7 @@ class Dispatcher:
             case Deny():
                 return await self._recorder.refuse(attempt, verdict)
             case Answer(data=data):
-                return await self._recorder.answer(attempt, entry, data)
+                return await self._recorder.answer(attempt, data)
             case Reconciled(value=value):
                 return await self._settle_reconciled(attempt, entry, value)
             case ToolResult():
@@ -152,7 +155,7 @@ class Dispatcher:
 
     async def _settle_reconciled(self, attempt: Attempt, entry: Entry, value: Any) -> ToolResult:
         attempt.operator = "the earlier attempt had taken effect, says the tool's reconcile hook"
-        return await self._recorder.settle(attempt, entry, guard_output(entry, Outcome(value=value)), replayed=True)
+        return await self._recorder.settle(attempt, entry, guard_output(entry, Outcome(value=value)), reconciled=True)
 
     async def _replay(self, attempt: Attempt) -> ToolResult | None:
         """A call id that was closed before gives the same result again, or a conflict if it asks for something else."""
@@ -176,7 +179,7 @@ class Dispatcher:
         for check in CHECKS[: CHECKS.index(_SUPPLY) + 1]:
             if check(attempt) is not None:
                 break
-        attempt.warnings.clear()
+        attempt.warnings = ()
         return attempt.tool_id == tool_id and input_hash(attempt) == digest
 
     def _reach(self, step: str, attempt: Attempt) -> None:

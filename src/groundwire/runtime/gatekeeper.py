@@ -103,7 +103,7 @@ class Gatekeeper:
         refusal = refusal_for(entry.spec.wire_name, attempt.evidence)
         if refusal is None or mode == "strict":
             return refusal
-        attempt.warnings.append(f"Not grounded: {refusal.operator}.")
+        attempt.warn(f"Not grounded: {refusal.operator}.")
         return None
 
     async def confirm(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class Outcome(Struct, kw_only=True):
     operator: str = ""
 
 
-async def invoke(attempt: Attempt, handler: Handler, context: Context, threads: DaemonThreads) -> Outcome:
+async def invoke(attempt: Attempt, handler: Handler, context: Context | None, threads: DaemonThreads) -> Outcome:
     """Run the handler under its hard limit. Never raises, except when the whole task is cancelled."""
     entry = attempt.entry
     assert entry is not None  # noqa: S101 - for the type checker; the pipeline resolved it
@@ -59,7 +60,8 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context, threads: 
         if handler.kind == "sync" and not (entry.is_action if blocking is None else blocking):
             attempt.began = True
             return Outcome(value=handler.function(**arguments))
-        coroutine = _start(attempt, handler, arguments, threads)
+        attempt.began = True
+        coroutine = _coroutine(attempt, handler, arguments, threads)
         return Outcome(value=await run_limited(coroutine, entry.limits.hard_ms / 1000, attempt))
     except ToolError as error:
         return _declared_failure(error, attempt)
@@ -78,15 +80,21 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context, threads: 
         return _crash(attempt, traceback.format_exc()[-OPERATOR_CHARS:])
 
 
-async def _start(attempt: Attempt, handler: Handler, arguments: dict[str, Any], threads: DaemonThreads) -> Any:
-    attempt.began = True
+def _coroutine(
+    attempt: Attempt, handler: Handler, arguments: dict[str, Any], threads: DaemonThreads
+) -> Coroutine[Any, Any, Any]:
     match handler.kind:
         case "async":
-            return await handler.function(**arguments)
+            made: Coroutine[Any, Any, Any] = handler.function(**arguments)
+            return made
         case "sync":
-            return await threads.run(partial(handler.function, **arguments))
+            return _in_thread(threads, partial(handler.function, **arguments))
         case "stream":
-            return await _drain(attempt, handler.function(**arguments))
+            return _drain(attempt, handler.function(**arguments))
+
+
+async def _in_thread(threads: DaemonThreads, function: Callable[[], Any]) -> Any:
+    return await threads.run(function)
 
 
 async def _drain(attempt: Attempt, stream: Any) -> Any:
@@ -127,9 +135,7 @@ def _bad_value(attempt: Attempt, fault: ArgumentFault) -> Outcome:
 
 def _cut_off(attempt: Attempt, type_: ErrorType, message: str) -> Outcome:
     """Timed out or cancelled: an action may have happened, unless it declares its commit and had not made it."""
-    entry = attempt.entry
-    assert entry is not None  # noqa: S101 - for the type checker; the pipeline resolved it
-    may_have_happened = entry.is_action and not (entry.spec.policy.commits and not attempt.committed)
+    may_have_happened = attempt.effect_may_have_happened
     advice = " Whether it took effect is not known." if may_have_happened else ""
     info = ErrorInfo(
         type=type_,

@@ -1,18 +1,20 @@
-"""The recorder: ends a call. It settles the effect, writes the row and the audit entry, and keeps the turn's counts."""
+"""The recorder: ends a call. It settles the effect, writes the row and the audit entry, and keeps the turn's counts.
+
+A call without a reservation is written with the next one that has one, or at the end of the turn; until then it only
+waits here in its order.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 
-import msgspec
-
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.decisions import Deny
 from groundwire.contracts.errors import ErrorType
 from groundwire.contracts.events import CallDenied, CallFinished
 from groundwire.contracts.ports import Clock, Ids, Store, TokenEstimator
-from groundwire.contracts.records import Charge, EffectStatus
+from groundwire.contracts.records import AuditHead, Charge, EffectStatus
 from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, ToolResult
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.clock import to_iso
@@ -26,6 +28,8 @@ from groundwire.runtime.surface import Entry
 
 log = logging.getLogger("groundwire")
 
+MAX_WAITING = 256
+
 
 class Recorder:
     def __init__(self, *, store: Store, ledger: Ledger, clock: Clock, ids: Ids, estimator: TokenEstimator) -> None:
@@ -34,6 +38,7 @@ class Recorder:
         self._clock = clock
         self._ids = ids
         self._estimator = estimator
+        self._waiting: list[Ending] = []
         self._late: set[asyncio.Task[ToolResult]] = set()
 
     async def refuse(self, attempt: Attempt, deny: Deny, *, is_same_call: bool = False) -> ToolResult:
@@ -46,60 +51,62 @@ class Recorder:
             confirmation = attempt.confirmation
             notice = ConfirmationNotice(id=confirmation.confirmation_id, expires_at=to_iso(confirmation.expires_at))
         result = refusal(attempt, deny, self._elapsed(attempt), notice)
-        status = EffectStatus.UNKNOWN if deny.type is ErrorType.OUTCOME_UNKNOWN else None
-        transition = self._ledger.transition(attempt, status, note=attempt.operator)
         if attempt.caller == "model":
             attempt.turn.refusals += 1
-        await self._write(attempt, Ending(result, decision="refused", transition=transition), is_same_call=is_same_call)
+        ending = Ending(attempt, result, "refused")
+        ending.is_same_call = is_same_call
+        status = EffectStatus.UNKNOWN if deny.type is ErrorType.OUTCOME_UNKNOWN else None
+        ending.transition = self._ledger.transition(attempt, status, note=attempt.operator)
+        await self._write(ending)
         if result.error is not None and attempt.turn.on_event is not None:
             denied = CallDenied(call_id=attempt.call_id, name=attempt.name, step=attempt.step, error=result.error)
             attempt.turn.emit(denied)
-        self._finish(attempt, result)
-        return result
+        return self._finish(ending)
 
     async def replay(self, attempt: Attempt, stored: ToolResult, *, is_same_call: bool = False) -> ToolResult:
         """Give a stored result again. It costs no budget, but a model that repeats itself is counted."""
         attempt.refund(keep_repeat=True)
-        result = replayed(attempt, stored, self._elapsed(attempt))
         attempt.turn.refusals = 0
-        await self._write(attempt, Ending(result, decision="replayed"), is_same_call=is_same_call)
-        self._finish(attempt, result)
-        return result
+        ending = Ending(attempt, replayed(attempt, stored, self._elapsed(attempt)), "replayed")
+        ending.is_same_call = is_same_call
+        await self._write(ending)
+        return self._finish(ending)
 
-    async def answer(self, attempt: Attempt, entry: Entry, data: JsonValue) -> ToolResult:
+    async def answer(self, attempt: Attempt, data: JsonValue) -> ToolResult:
         """A gate's own answer in place of the tool's."""
         attempt.refund(keep_repeat=True)
         result = ToolResult(ok=True, data=data, meta=meta_of(attempt, self._elapsed(attempt)))
-        transition = self._ledger.transition(attempt, None)
-        ending = Ending(result, decision="answered", body=encode_value(data), transition=transition)
-        await self._write(attempt, ending)
-        self._finish(attempt, result)
-        return result
+        ending = Ending(attempt, result, "answered")
+        ending.body = encode_value(data)
+        ending.transition = self._ledger.transition(attempt, None)
+        await self._write(ending)
+        return self._finish(ending)
 
-    async def settle(self, attempt: Attempt, entry: Entry, output: Output, *, replayed: bool = False) -> ToolResult:
+    async def settle(self, attempt: Attempt, entry: Entry, output: Output, *, reconciled: bool = False) -> ToolResult:
         """End a call that was run."""
         duration = self._elapsed(attempt)
         if output.operator:
             attempt.operator = output.operator
         if output.spills:
-            await self._spill(attempt, entry, output)
-        warnings = [*attempt.warnings, *output.warnings, *self._remarks(attempt, entry, output, duration)]
-        more = {"details": output.details} if output.details else {}
+            await self._spill(attempt, output)
+        remarks = self._remarks(attempt, entry, output, duration)
         result = ToolResult(
             ok=output.ok,
             data=output.data,
             errors=output.errors,
-            warnings=tuple(warnings),
+            warnings=(*attempt.warnings, *output.warnings, *remarks),
             intents=output.intents,
-            meta=meta_of(attempt, duration, replayed=replayed, **more),
+            meta=meta_of(attempt, duration, replayed=reconciled, details=output.details),
         )
-        transition = self._ledger.transition(attempt, _status(entry, output), note=attempt.operator)
-        decision = "reconciled" if replayed else "executed"
-        ending = Ending(result, decision=decision, body=output.body, transition=transition)
         attempt.turn.refusals = 0
-        await self._write(attempt, ending, charges=self._late_charges(attempt, entry, output, duration))
-        self._finish(attempt, result)
-        return result
+        ending = Ending(attempt, result, "reconciled" if reconciled else "executed")
+        ending.body = output.body
+        if attempt.effect is not None:
+            ending.transition = self._ledger.transition(attempt, _status(entry, output), note=attempt.operator)
+        if entry.limits.budgets:
+            ending.charges = self._late_charges(attempt, entry, output, duration)
+        await self._write(ending)
+        return self._finish(ending)
 
     async def close_cancelled(self, attempt: Attempt) -> None:
         """The whole task was cancelled: the call is settled all the same, even if it is cancelled again meanwhile."""
@@ -110,15 +117,15 @@ class Recorder:
         task.add_done_callback(self._late.discard)
         await asyncio.wait((task,))
 
+    async def flush(self) -> AuditHead:
+        """Return when every call that has ended is durable."""
+        if self._late:
+            await asyncio.wait(self._late)
+        self._hand_over()
+        return await self._store.flush()
+
     async def _settle_cancelled(self, attempt: Attempt) -> ToolResult:
-        entry = attempt.entry
-        began = attempt.began and entry is not None
-        unknown = (
-            began
-            and entry is not None
-            and entry.is_action
-            and not (entry.spec.policy.commits and not attempt.committed)
-        )
+        unknown = attempt.effect_may_have_happened
         advice = " Whether it took effect is not known." if unknown else ""
         error = ErrorInfo(
             type=ErrorType.CANCELLED,
@@ -127,31 +134,33 @@ class Recorder:
             retryable=not unknown,
         )
         result = ToolResult(ok=False, error=error, meta=meta_of(attempt, self._elapsed(attempt)))
-        if not began:
+        if not attempt.began:
             attempt.refund()
-        transition = self._ledger.transition(attempt, EffectStatus.UNKNOWN if unknown else None, note="cancelled")
-        await self._write(attempt, Ending(result, decision="executed" if began else "refused", transition=transition))
-        self._finish(attempt, result)
-        return result
+        ending = Ending(attempt, result, "executed" if attempt.began else "refused")
+        status = EffectStatus.UNKNOWN if unknown else None
+        ending.transition = self._ledger.transition(attempt, status, note="cancelled")
+        await self._write(ending)
+        return self._finish(ending)
 
-    async def _write(
-        self, attempt: Attempt, ending: Ending, *, charges: tuple[Charge, ...] = (), is_same_call: bool = False
-    ) -> None:
-        entry = attempt.entry
-        error = ending.result.error
-        outcome = "ok" if error is None else error.type.value
-        if entry is not None:
-            charges = (*charges, entry.tally(outcome))
-        closing = close(attempt, ending, ids=self._ids, estimator=self._estimator, charges=charges)
-        attempt.is_closed = True
-        if is_same_call:
-            closing = msgspec.structs.replace(closing, call=None)
-        if closing.transition is None:
-            self._store.enqueue(closing)
-        elif not await self._store.close(closing):
-            log.warning("effect of call %s was decided elsewhere before it ended here", attempt.call_id)
+    async def _write(self, ending: Ending) -> None:
+        ending.attempt.is_closed = True
+        if ending.transition is None:
+            self._waiting.append(ending)
+            if len(self._waiting) >= MAX_WAITING:
+                self._hand_over()
+            return
+        self._hand_over()
+        closing = close(ending, ids=self._ids, estimator=self._estimator)
+        if not await self._store.close(closing):
+            log.warning("effect of call %s was decided elsewhere before it ended here", ending.attempt.call_id)
 
-    async def _spill(self, attempt: Attempt, entry: Entry, output: Output) -> None:
+    def _hand_over(self) -> None:
+        """Give the store what waits, in the order in which the calls ended."""
+        waiting, self._waiting = self._waiting, []
+        for ending in waiting:
+            self._store.enqueue(close(ending, ids=self._ids, estimator=self._estimator))
+
+    async def _spill(self, attempt: Attempt, output: Output) -> None:
         turn = attempt.turn
         ref = self._ids.new("spill")
         text = output.body.decode()
@@ -161,34 +170,39 @@ class Recorder:
         output.details = {**(output.details or {}), "spilled": ref}
         turn.offer_extra(READ_TOOL, lambda: reading_tool(self._store))
 
-    def _remarks(self, attempt: Attempt, entry: Entry, output: Output, duration: float) -> list[str]:
+    def _remarks(self, attempt: Attempt, entry: Entry, output: Output, duration: float) -> tuple[str, ...]:
         """Soft limit, repetition and emptiness: what the model or the operator should hear about."""
-        remarks: list[str] = []
-        name, limits, turn = entry.spec.wire_name, entry.limits, attempt.turn
+        remarks: tuple[str, ...] = ()
+        limits = entry.limits
         if limits.soft_ms is not None and duration > limits.soft_ms:
-            remarks.append(f"{name} took {duration:.0f} ms; its soft limit is {limits.soft_ms} ms.")
-            log.warning("tool %s took %.0f ms in %s mode, soft limit %d ms", name, duration, turn.mode, limits.soft_ms)
-        if attempt.caller != "model" or not output.ok:
-            return remarks
-        identity = (entry.spec.tool_id, attempt.digest)
-        previous, turn.last_outputs[identity] = turn.last_outputs.get(identity), hash(output.body)
-        if previous == turn.last_outputs[identity]:
-            remarks.append(repeat_reminder(name))
-        if is_empty(output.data, entry.spec.policy.empty_field) and not entry.is_action:
-            count = turn.empty_results[entry.spec.tool_id] = turn.empty_results.get(entry.spec.tool_id, 0) + 1
-            if count >= limits.empty_limit:
-                remarks.append(empty_reminder(name, count))
+            name, mode = entry.spec.wire_name, attempt.turn.mode
+            remarks = (f"{name} took {duration:.0f} ms; its soft limit is {limits.soft_ms} ms.",)
+            log.warning("tool %s took %.0f ms in %s mode, soft limit %d ms", name, duration, mode, limits.soft_ms)
+        if attempt.caller == "model" and output.ok:
+            remarks += self._loop_remarks(attempt, entry, output)
+        return remarks
+
+    def _loop_remarks(self, attempt: Attempt, entry: Entry, output: Output) -> tuple[str, ...]:
+        remarks: tuple[str, ...] = ()
+        turn, spec = attempt.turn, entry.spec
+        identity = (spec.tool_id, attempt.digest)
+        this_time = hash(output.body)
+        if turn.last_outputs.get(identity) == this_time:
+            remarks = (repeat_reminder(spec.wire_name),)
+        turn.last_outputs[identity] = this_time
+        if not entry.is_action and is_empty(output.data, spec.policy.empty_field):
+            count = turn.empty_results[spec.tool_id] = turn.empty_results.get(spec.tool_id, 0) + 1
+            if count >= entry.limits.empty_limit:
+                remarks += (empty_reminder(spec.wire_name, count),)
         return remarks
 
     def _late_charges(self, attempt: Attempt, entry: Entry, output: Output, duration: float) -> tuple[Charge, ...]:
         """What can only be counted afterwards: tokens, time, and what the handler said it spent."""
-        if not entry.limits.budgets:
-            return ()
         turn = attempt.turn
         said: dict[str, float] = {}
         for charge in attempt.late_charges:
             said[charge.name] = said.get(charge.name, 0.0) + charge.amount
-        amounts = {"ms": duration, "tokens": float(self._estimator.estimate(output.body.decode())), "calls": 0.0}
+        amounts = {"ms": duration, "tokens": float(self._estimator.estimate(output.body.decode()))}
         stored: list[Charge] = []
         for budget in entry.limits.budgets:
             amount = said.get(budget.name, 0.0) + amounts.get(budget.unit, 0.0)
@@ -202,13 +216,15 @@ class Recorder:
             stored.append(Charge(name=budget.name, scope=scope, amount=amount))
         return tuple(stored)
 
-    def _finish(self, attempt: Attempt, result: ToolResult) -> None:
+    def _finish(self, ending: Ending) -> ToolResult:
+        attempt, result = ending.attempt, ending.result
         turn = attempt.turn
         turn.calls += 1
-        if attempt.given_id:
-            turn.closed.setdefault(attempt.call_id, (attempt.tool_id, input_hash(attempt), result))
+        if attempt.given_id and not ending.is_same_call:
+            turn.closed[attempt.call_id] = (attempt.tool_id, input_hash(attempt), result)
         if turn.on_event is not None:
             turn.emit(CallFinished(call_id=attempt.call_id, name=attempt.name, result=result))
+        return result
 
     def _elapsed(self, attempt: Attempt) -> float:
         return round((self._clock.monotonic() - attempt.started) * 1000, 3)

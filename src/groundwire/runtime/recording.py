@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from groundwire.contracts.canonical import canonical_json, digest_bytes
+from groundwire.contracts.canonical import JsonObject, canonical_json, digest_bytes
 from groundwire.contracts.decisions import Deny
 from groundwire.contracts.records import AuditEntry, CallRecord, Charge, Closing, EffectStatus, Transition
 from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, Meta, ToolResult, encode_result
@@ -19,37 +19,40 @@ if TYPE_CHECKING:
 
 
 class Ending:
-    """How a call ended, before it is written down."""
+    """How a call ended, before it is written down. `is_same_call` marks a call id that was closed before."""
 
-    __slots__ = ("body", "decision", "duration_ms", "encoded", "result", "transition")
+    transition: Transition | None = None
+    charges: tuple[Charge, ...] = ()
+    body: bytes = b""
+    is_same_call: bool = False
 
-    def __init__(
-        self, result: ToolResult, *, decision: str, body: bytes = b"", transition: Transition | None = None
-    ) -> None:
+    def __init__(self, attempt: Attempt, result: ToolResult, decision: str) -> None:
+        self.attempt = attempt
         self.result = result
-        self.encoded = encode_result(result)
         self.decision = decision
-        self.body = body
-        self.duration_ms = result.meta.duration_ms
-        self.transition = (
-            msgspec.structs.replace(transition, result=self.encoded)
-            if transition is not None and transition.status is EffectStatus.SETTLED
-            else transition
-        )
 
 
-def meta_of(attempt: Attempt, duration_ms: float, **more: object) -> Meta:
+def meta_of(
+    attempt: Attempt,
+    duration_ms: float,
+    *,
+    replayed: bool = False,
+    notice: ConfirmationNotice | None = None,
+    details: JsonObject | None = None,
+) -> Meta:
     turn = attempt.turn
     return Meta(
         call_id=attempt.call_id,
         duration_ms=duration_ms,
         registry_version=turn.surface.registry.version,
+        replayed=replayed,
         tool=attempt.tool_id,
         session_id=turn.session_id or UNSET,
         parent_call_id=attempt.parent.call_id if attempt.parent is not None else UNSET,
+        confirmation=notice or UNSET,
         evidence=attempt.evidence or UNSET,
         variant=attempt.variant or UNSET,
-        **more,  # type: ignore[arg-type]
+        details=details or UNSET,
     )
 
 
@@ -67,8 +70,8 @@ def refusal(attempt: Attempt, deny: Deny, duration_ms: float, notice: Confirmati
         )
     else:
         errors = (ErrorInfo(type=deny.type, message=deny.message, retryable=deny.retryable, detail=deny.detail),)
-    meta = meta_of(attempt, duration_ms, confirmation=notice if notice is not None else UNSET)
-    return ToolResult(ok=False, errors=errors, warnings=tuple(attempt.warnings), meta=meta)
+    meta = meta_of(attempt, duration_ms, notice=notice)
+    return ToolResult(ok=False, errors=errors, warnings=attempt.warnings, meta=meta)
 
 
 def replayed(attempt: Attempt, stored: ToolResult, duration_ms: float) -> ToolResult:
@@ -83,15 +86,34 @@ def replayed(attempt: Attempt, stored: ToolResult, duration_ms: float) -> ToolRe
     return msgspec.structs.replace(stored, meta=meta, intents=())
 
 
-def close(
-    attempt: Attempt, ending: Ending, *, ids: Ids, estimator: TokenEstimator, charges: tuple[Charge, ...]
-) -> Closing:
+def close(ending: Ending, *, ids: Ids, estimator: TokenEstimator) -> Closing:
     """Everything that must be written about an ended call."""
-    result, turn = ending.result, attempt.turn
+    attempt, result = ending.attempt, ending.result
+    encoded = encode_result(result)
+    transition = ending.transition
+    if transition is not None and transition.status is EffectStatus.SETTLED:
+        transition = msgspec.structs.replace(transition, result=encoded)
     error = result.error
+    outcome = "ok" if error is None else error.type.value
+    charges = ending.charges if attempt.entry is None else (*ending.charges, attempt.entry.tally(outcome))
+    return Closing(
+        call=None if ending.is_same_call else _row(ending, encoded, estimator),
+        entry=_entry(ending, ids),
+        transition=transition,
+        charges=charges,
+    )
+
+
+def input_hash(attempt: Attempt) -> str:
+    """Of the arguments; of their raw text when they could not be read."""
+    return attempt.digest or digest_bytes(attempt.raw.encode("utf-8", "surrogatepass"))
+
+
+def _row(ending: Ending, encoded: bytes, estimator: TokenEstimator) -> CallRecord:
+    attempt, result = ending.attempt, ending.result
+    turn, error = attempt.turn, result.error
     text = ending.body.decode()
-    executed = ending.decision == "executed"
-    call = CallRecord(
+    return CallRecord(
         tenant=turn.tenant,
         session_id=turn.session_id,
         call_id=attempt.call_id,
@@ -102,12 +124,12 @@ def close(
         caller=attempt.caller,
         raw=attempt.raw,
         input_digest=input_hash(attempt),
-        result=ending.encoded,
+        result=encoded,
         ok=result.ok,
         error_type=error.type.value if error is not None else "",
         step=attempt.step,
-        executed=executed,
-        duration_ms=ending.duration_ms,
+        executed=ending.decision == "executed",
+        duration_ms=result.meta.duration_ms,
         chars=len(text),
         tokens=estimator.estimate(text),
         effect_id=attempt.effect.effect_id if attempt.effect is not None else "",
@@ -115,40 +137,33 @@ def close(
         variant=attempt.variant,
         created_at=attempt.started_at,
     )
-    return Closing(call=call, entry=_entry(attempt, ending, ids, call), transition=ending.transition, charges=charges)
 
 
-def input_hash(attempt: Attempt) -> str:
-    """Of the arguments; of their raw text when they could not be read."""
-    return attempt.digest or digest_bytes(attempt.raw.encode("utf-8", "surrogatepass"))
-
-
-def _entry(attempt: Attempt, ending: Ending, ids: Ids, call: CallRecord) -> AuditEntry:
-    result, turn = ending.result, attempt.turn
-    error = result.error
-    output = canonical_json(result.data) if result.ok else canonical_json(msgspec.to_builtins(error))
-    confirmation = attempt.confirmation
+def _entry(ending: Ending, ids: Ids) -> AuditEntry:
+    attempt, result = ending.attempt, ending.result
+    turn, error, confirmation = attempt.turn, result.error, attempt.confirmation
+    output = canonical_json(result.data) if error is None else canonical_json(msgspec.to_builtins(error))
     return AuditEntry(
         id=ids.new("aud"),
         tenant=turn.tenant,
         request_id=turn.request_id or turn.run_id or attempt.call_id,
         tool_name=attempt.tool_id,
-        input_hash=call.input_digest,
+        input_hash=input_hash(attempt),
         output_hash=digest_bytes(output),
         success=result.ok,
-        duration_ms=ending.duration_ms,
+        duration_ms=result.meta.duration_ms,
         created_at=to_iso(attempt.started_at),
         error=_error_text(error) if error is not None else None,
         session_id=turn.session_id,
         call_id=attempt.call_id,
-        parent_call_id=call.parent_call_id,
+        parent_call_id=attempt.parent.call_id if attempt.parent is not None else "",
         run_id=turn.run_id,
         caller=attempt.caller,
         actor=turn.actor,
         decision=ending.decision,
         reason=f"{attempt.step}: {attempt.operator}" if attempt.operator else attempt.step,
         evidence=attempt.evidence,
-        intents=tuple(intent.type for intent in result.intents),
+        intents=tuple(intent.type for intent in result.intents) if result.intents else (),
         approver=confirmation.decided_by if confirmation is not None and ending.decision == "executed" else "",
         effect_key=attempt.key,
         variant=attempt.variant,

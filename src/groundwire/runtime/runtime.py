@@ -81,6 +81,9 @@ class Runtime:
             policies=parts.policies,
             state=StateController(parts.reducers),
         )
+        self._recorder = Recorder(
+            store=store, ledger=self._ledger, clock=self._clock, ids=self._ids, estimator=parts.estimator
+        )
         self._dispatcher = self._make_dispatcher()
         self._is_open = False
         self._portal: _Portal | None = None
@@ -98,9 +101,7 @@ class Runtime:
                 flags=parts.flags,
                 confirmation_seconds=parts.confirmation_seconds,
             ),
-            recorder=Recorder(
-                store=self.store, ledger=self._ledger, clock=self._clock, ids=self._ids, estimator=parts.estimator
-            ),
+            recorder=self._recorder,
             clock=self._clock,
             ids=self._ids,
             resources=parts.resources,
@@ -243,7 +244,7 @@ class Runtime:
     async def metrics(self, *, tenant: str = "default") -> JsonObject:
         """The snapshot behind /metrics. Alerts in it are logged as warnings too."""
         await self.open()
-        await self.store.flush()
+        await self._flush()
         snapshot = await take_snapshot(self.store, tenant, context=self.context_usage())
         log_alerts(snapshot)
         return snapshot
@@ -292,9 +293,10 @@ class Runtime:
             call_id=call_id or self._ids.new("call"),
             caller=caller,
             given_id=call_id is not None,
-            given_key=idempotency_key,
-            origin=origin or caller,
         )
+        attempt.given_key = idempotency_key
+        if origin:
+            attempt.origin = origin
         attempt.task = asyncio.current_task()
         return await self._dispatcher.dispatch(attempt)
 
@@ -365,7 +367,7 @@ class Runtime:
         )
 
     async def _flush(self) -> None:
-        head = await self.store.flush()
+        head = await self._recorder.flush()
         if self._parts.checkpoints is not None and head.seq:
             self._parts.checkpoints.append(head)
 
