@@ -3,6 +3,8 @@
 A store knows transactions and migrations, but not whether a call may run.
 """
 
+from groundwire.store.checkpoints import CheckpointFile
 from groundwire.store.memory import MemoryStore
+from groundwire.store.opening import open_url
 
-__all__ = ["MemoryStore"]
+__all__ = ["CheckpointFile", "MemoryStore", "open_url"]

@@ -30,6 +30,7 @@ from groundwire.contracts.records import (
     Reserved,
     ReserveOutcome,
     Session,
+    SessionTotals,
     Taken,
     ToolSample,
     Transition,
@@ -98,6 +99,17 @@ class MemoryStore:
     async def list_sessions(self, tenant: str, *, before: str = "", limit: int = 50) -> list[Session]:
         rows = (session for session in reversed(self._sessions.values()) if session.tenant == tenant)
         return _page(rows, lambda session: session.session_id, before, limit)
+
+    async def session_totals(self, tenant: str) -> SessionTotals:
+        sessions = [session for session in self._sessions.values() if session.tenant == tenant]
+        return SessionTotals(
+            total=len(sessions),
+            active=sum(session.status == "active" for session in sessions),
+            turns=sum(session.turns for session in sessions),
+            turns_tracked=sum(len(session.loop_history) for session in sessions),
+            calls=sum(session.calls for session in sessions),
+            peak_tokens=max((session.peak_tokens for session in sessions), default=0),
+        )
 
     async def save_artifact(self, version: str, body: bytes) -> None:
         self._artifacts.setdefault(version, body)

@@ -1,0 +1,197 @@
+"""Group commit: whatever waits is written as one transaction. There is no time window; a lone write waits for nobody.
+
+How a batch gets its turn differs: on the event loop's own thread, in a thread that may wait for the disk, or in a task
+that waits for a server. What a batch does is the writer's business.
+"""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from groundwire.contracts.records import Closing
+from groundwire.store.transactions import drive
+from groundwire.store.works import Work
+from groundwire.store.writers import Writer
+
+_IN_A_ROW = 8
+"""So many writes one task may make without letting others have their turn."""
+
+
+class Batches(Protocol):
+    """Where the store hands in its writes."""
+
+    def enqueue(self, closing: Closing) -> None: ...
+
+    async def submit(self, work: Work) -> Any:
+        """Return the work's outcome when it is durable."""
+        ...
+
+    def post(self, work: Work) -> None:
+        """Hand in work whose outcome nobody waits for."""
+        ...
+
+    async def stop(self) -> None:
+        """Return when nothing is being written any more."""
+        ...
+
+
+class InlineBatches:
+    """Batches on the event loop's thread, where a commit costs microseconds.
+
+    The first write of a loop iteration goes at once, and so may a few more of the same task; all others of that
+    iteration go together.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._works: list[Work] = []
+        self._gathering: asyncio.AbstractEventLoop | None = None
+        self._leader: asyncio.Task[Any] | None = None
+        self._credit = 0
+
+    def enqueue(self, closing: Closing) -> None:
+        if self._writer.defer(closing):
+            drive(self._writer.write_deferred())
+
+    async def submit(self, work: Work) -> Any:
+        work.place = self._writer.deferred_so_far
+        loop = asyncio.get_running_loop()
+        if self._may_go_at_once(loop):
+            drive(self._writer.write((work,)))
+            return work.finish()
+        work.future = loop.create_future()
+        self._works.append(work)
+        return await work.future
+
+    def _may_go_at_once(self, loop: asyncio.AbstractEventLoop) -> bool:
+        if self._gathering is not loop:
+            self._gathering = loop
+            self._leader = asyncio.current_task(loop)
+            self._credit = _IN_A_ROW
+            loop.call_soon(self._drain, loop)
+        self._credit -= 1
+        return self._credit >= 0 and not self._works and self._leader is asyncio.current_task(loop)
+
+    def _drain(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._gathering is not loop:
+            return
+        works, self._works = self._works, []
+        if works:
+            drive(self._writer.write(works))
+            _wake_all(works)
+        if len(works) > 1:  # they will be back together
+            self._leader = None
+            loop.call_soon(self._drain, loop)
+        else:
+            self._gathering = None
+
+    def post(self, work: Work) -> None:
+        drive(self._writer.write((work,)))
+
+    async def stop(self) -> None:
+        """Nothing runs on its own here."""
+
+
+class ThreadBatches:
+    """Batches in one thread, where a commit may wait for the disk while the loop goes on."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._works: list[Work] = []
+        self._arrival = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._is_stopping = False
+
+    def enqueue(self, closing: Closing) -> None:
+        if self._writer.defer(closing) and not self._works:
+            self.post(Work())
+
+    async def submit(self, work: Work) -> Any:
+        work.place = self._writer.deferred_so_far
+        work.future = asyncio.get_running_loop().create_future()
+        self.post(work)
+        return await work.future
+
+    def post(self, work: Work) -> None:
+        with self._arrival:
+            self._works.append(work)
+            if self._thread is None:
+                self._is_stopping = False
+                self._thread = threading.Thread(target=self._run, name="groundwire-store", daemon=True)
+                self._thread.start()
+            self._arrival.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._arrival:
+                while not self._works and not self._is_stopping:
+                    self._arrival.wait()
+                works, self._works = self._works, []
+                if not works:
+                    return
+            drive(self._writer.write(works))
+            self._wake(works)
+
+    def _wake(self, works: Sequence[Work]) -> None:
+        by_loop: dict[asyncio.AbstractEventLoop, list[Work]] = {}
+        for work in works:
+            if work.future is not None:
+                by_loop.setdefault(work.future.get_loop(), []).append(work)
+        for loop, group in by_loop.items():
+            try:
+                loop.call_soon_threadsafe(_wake_all, group)
+            except RuntimeError:  # that loop has ended, and its callers with it
+                continue
+
+    async def stop(self) -> None:
+        thread = self._thread
+        if thread is None:
+            return
+        with self._arrival:
+            self._is_stopping = True
+            self._arrival.notify()
+        await asyncio.to_thread(thread.join)
+        self._thread = None
+
+
+def _wake_all(works: Sequence[Work]) -> None:
+    for work in works:
+        work.wake()
+
+
+class TaskBatches:
+    """Batches in one task, where a commit waits for a server."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._works: list[Work] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def enqueue(self, closing: Closing) -> None:
+        if self._writer.defer(closing) and not self._works:
+            self.post(Work())
+
+    async def submit(self, work: Work) -> Any:
+        work.place = self._writer.deferred_so_far
+        work.future = asyncio.get_running_loop().create_future()
+        self.post(work)
+        return await work.future
+
+    def post(self, work: Work) -> None:
+        self._works.append(work)
+        loop = asyncio.get_running_loop()
+        task = self._task
+        if task is None or task.done() or task.get_loop() is not loop:
+            self._task = loop.create_task(self._run())
+
+    async def _run(self) -> None:
+        while self._works:
+            works, self._works = self._works, []
+            await self._writer.write(works)
+            _wake_all(works)
+
+    async def stop(self) -> None:
+        task = self._task
+        if task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop():
+            await task

@@ -1,0 +1,161 @@
+"""Records to rows and back. Columns stand in the order of the records' fields."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from groundwire.contracts.canonical import canonical_json, dump_json, parse_json
+from groundwire.contracts.errors import GroundwireError, InvalidJson
+from groundwire.contracts.records import (
+    AuditEntry,
+    AuditRecord,
+    CallRecord,
+    Confirmation,
+    ConfirmationStatus,
+    Effect,
+    EffectStatus,
+    Session,
+    UnreadableRecord,
+)
+from groundwire.contracts.results import Evidence
+from groundwire.store.transactions import Row
+
+SESSION_FIELDS = Session.__struct_fields__
+CALL_FIELDS = CallRecord.__struct_fields__
+EFFECT_FIELDS = Effect.__struct_fields__
+CONFIRMATION_FIELDS = Confirmation.__struct_fields__
+ENTRY_FIELDS = AuditEntry.__struct_fields__
+AUDIT_FIELDS = ("seq", "previous_hash", "hash", *ENTRY_FIELDS)
+
+_OK = CALL_FIELDS.index("ok")
+_EXECUTED = CALL_FIELDS.index("executed")
+_STATUS = EFFECT_FIELDS.index("status")
+_DURATION = ENTRY_FIELDS.index("duration_ms")
+_EVIDENCE = ENTRY_FIELDS.index("evidence")
+_INTENTS = ENTRY_FIELDS.index("intents")
+
+
+def session_values(session: Session) -> tuple[object, ...]:
+    values = list(msgspec.structs.astuple(session))
+    values[SESSION_FIELDS.index("state")] = dump_json(session.state).decode()
+    values[SESSION_FIELDS.index("loop_history")] = dump_json(list(session.loop_history)).decode()
+    return tuple(values)
+
+
+def session_of(row: Row) -> Session:
+    fields: dict[str, Any] = dict(zip(SESSION_FIELDS, row, strict=True))
+    fields["state"] = parse_json(fields["state"])
+    history = parse_json(fields["loop_history"])
+    fields["loop_history"] = tuple(history) if isinstance(history, list) else ()
+    return Session(**fields)
+
+
+def call_values(seq: int, call: CallRecord) -> tuple[object, ...]:
+    return (seq, *msgspec.structs.astuple(call))
+
+
+def call_of(row: Row) -> CallRecord:
+    values = list(row)
+    values[_OK], values[_EXECUTED] = bool(values[_OK]), bool(values[_EXECUTED])
+    return CallRecord(**dict(zip(CALL_FIELDS, values, strict=True)))
+
+
+def effect_values(effect: Effect) -> tuple[object, ...]:
+    values = msgspec.structs.astuple(effect)
+    return (*values[:_STATUS], effect.status.value, *values[_STATUS + 1 :])
+
+
+def effect_of(row: Row) -> Effect:
+    values = list(row)
+    values[_STATUS] = EffectStatus(values[_STATUS])
+    return Effect(**dict(zip(EFFECT_FIELDS, values, strict=True)))
+
+
+def confirmation_values(confirmation: Confirmation) -> tuple[object, ...]:
+    values = list(msgspec.structs.astuple(confirmation))
+    values[CONFIRMATION_FIELDS.index("status")] = confirmation.status.value
+    values[CONFIRMATION_FIELDS.index("arguments")] = dump_json(confirmation.arguments).decode()
+    return tuple(values)
+
+
+def confirmation_of(row: Row) -> Confirmation:
+    fields: dict[str, Any] = dict(zip(CONFIRMATION_FIELDS, row, strict=True))
+    fields["status"] = ConfirmationStatus(fields["status"])
+    fields["arguments"] = parse_json(fields["arguments"])
+    return Confirmation(**fields)
+
+
+def audit_values(record: AuditRecord) -> tuple[object, ...]:
+    entry = record.entry
+    values = list(msgspec.structs.astuple(entry))
+    values[_DURATION] = entry.duration_ms + 0.0  # minus zero would read back as something else
+    values[_EVIDENCE] = _evidence_text(entry.evidence) if entry.evidence else "[]"
+    values[_INTENTS] = canonical_json(list(entry.intents)).decode() if entry.intents else "[]"
+    return (record.seq, record.previous_hash, record.hash, *values)
+
+
+def audit_of(row: Row) -> AuditRecord | UnreadableRecord:
+    """The record in a row, if each column holds exactly what was written there.
+
+    The hash covers values. What spells the same value differently (a space in JSON, 1 for true, text for a number)
+    is told apart here.
+    """
+    fields: dict[str, Any] = dict(zip(AUDIT_FIELDS, row, strict=True))
+    try:
+        fields["success"] = _read_flag(fields["success"])
+        fields["evidence"] = _read_evidence(fields["evidence"])
+        fields["intents"] = _read_intents(fields["intents"])
+        _check_number(fields["duration_ms"])
+        for name in AUDIT_FIELDS:
+            _check_text(name, fields[name])
+        seq, previous_hash, hash_ = fields.pop("seq"), fields.pop("previous_hash"), fields.pop("hash")
+        return AuditRecord(seq=seq, previous_hash=previous_hash, hash=hash_, entry=AuditEntry(**fields))
+    except (GroundwireError, msgspec.ValidationError, ValueError, TypeError) as error:
+        return UnreadableRecord(seq=row[0], record_id=str(row[3]), reason=str(error))
+
+
+def _read_flag(value: object) -> bool:
+    if isinstance(value, int) and value in {0, 1}:
+        return bool(value)
+    raise InvalidJson("success is neither true nor false")
+
+
+def _read_evidence(text: object) -> tuple[Evidence, ...]:
+    if text == "[]":
+        return ()
+    evidence = msgspec.convert(parse_json(_text_of("evidence", text)), tuple[Evidence, ...])
+    if _evidence_text(evidence) != text:
+        raise InvalidJson("evidence is not in the form in which it was written")
+    return evidence
+
+
+def _read_intents(text: object) -> tuple[str, ...]:
+    if text == "[]":
+        return ()
+    intents = msgspec.convert(parse_json(_text_of("intents", text)), tuple[str, ...])
+    if canonical_json(list(intents)).decode() != text:
+        raise InvalidJson("intents is not in the form in which it was written")
+    return intents
+
+
+def _evidence_text(evidence: Sequence[Evidence]) -> str:
+    return canonical_json(msgspec.to_builtins(evidence)).decode()
+
+
+def _text_of(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidJson(f"{name} is not text")
+    return value
+
+
+def _check_number(value: object) -> None:
+    if not isinstance(value, float) or (value == 0 and math.copysign(1.0, value) < 0):
+        raise InvalidJson("duration_ms is not the number that was written")
+
+
+def _check_text(name: str, value: object) -> None:
+    if name in {"seq", "success", "duration_ms", "evidence", "intents"} or (name == "error" and value is None):
+        return
+    _text_of(name, value)

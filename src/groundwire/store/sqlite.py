@@ -1,0 +1,256 @@
+"""The store in one SQLite file. Meant for one serving process; others may read, and write now and then."""
+
+import os
+import re
+import sqlite3
+import threading
+from collections.abc import Awaitable, Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from groundwire.contracts.audit import Chain
+from groundwire.contracts.errors import ConfigError, StoreError, StoreUnavailable
+from groundwire.store.batches import Batches, InlineBatches, ThreadBatches
+from groundwire.store.databases import SqlDatabase
+from groundwire.store.ledger import Links
+from groundwire.store.migrations import OWN, SELECT_APPLIED, is_up_to_date, migrate, own_scripts
+from groundwire.store.sql_store import SqlStore
+from groundwire.store.transactions import Durability, Program, Row, T, Transaction, Values, drive
+from groundwire.store.works import Work
+from groundwire.store.writers import Writer
+
+_BUSY_SECONDS = 10.0
+_PLACEHOLDER = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\d+)")
+_MEMORY = ":memory:"
+
+# What the caller can do about a primary result code. Only what may pass by itself is unavailability.
+_UNAVAILABLE = {
+    sqlite3.SQLITE_BUSY: "Another process is writing. Several serving processes need PostgreSQL.",
+    sqlite3.SQLITE_LOCKED: "Another connection is writing.",
+    sqlite3.SQLITE_IOERR: "Check the disk.",
+    sqlite3.SQLITE_FULL: "The disk is full.",
+    sqlite3.SQLITE_CANTOPEN: "Check that the folder exists and may be written.",
+    sqlite3.SQLITE_READONLY: "The file or its folder may not be written.",
+    sqlite3.SQLITE_NOMEM: "There is no memory left.",
+}
+_BROKEN = {
+    sqlite3.SQLITE_CORRUPT: "The file is damaged: restore it from a backup.",
+    sqlite3.SQLITE_NOTADB: "The file is no SQLite database.",
+}
+
+
+class SqliteStore(SqlStore):
+    """The port `Store` in a file.
+
+    Level `process` survives the death of the process: commits run on the loop's own thread. Level `power` survives
+    the loss of power: reservations and flushes wait for the disk, in a thread of their own.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, durability: Durability = "process", chain: Chain | None = None
+    ) -> None:
+        if durability not in {"process", "power"}:
+            raise ConfigError(f"durability is process or power, not {durability}")
+        syncs = durability == "power" and os.fspath(path) != _MEMORY
+        engine = SqliteEngine(path, syncs=syncs)
+        writer = Writer(engine, chain or Chain(), syncs=syncs)
+        batches: Batches = ThreadBatches(writer) if syncs else InlineBatches(writer)
+
+        def write(program: Program[T], /) -> Awaitable[T]:
+            def change(transaction: Transaction, _: Links) -> Awaitable[T]:
+                return program(transaction)
+
+            return batches.submit(Work(change=change, durable=True))
+
+        super().__init__(engine, writer, batches, SqlDatabase(write, engine.fetch_dicts))
+
+
+@lru_cache(maxsize=1024)
+def numbered(sql: str) -> str:
+    """`$1` as `?1`, outside of quotes."""
+    return _PLACEHOLDER.sub(lambda found: f"?{found[1]}" if found[1] else found[0], sql)
+
+
+class SqliteTransaction:
+    """Statements on one connection. Its coroutines never wait."""
+
+    row_lock = ""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._cursor = connection.cursor()
+
+    async def fetch(self, sql: str, *values: object) -> Sequence[Row]:
+        return self._cursor.execute(numbered(sql), values).fetchall()
+
+    def fetch_leniently(self, sql: str, *values: object) -> Sequence[Row]:
+        """Text that is not UTF-8 fails the whole statement otherwise."""
+        self.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+        try:
+            return self._cursor.execute(numbered(sql), values).fetchall()
+        finally:
+            self.connection.text_factory = str
+
+    async def fetch_dicts(self, sql: str, *values: object) -> list[dict[str, object]]:
+        rows = self._cursor.execute(numbered(sql), values).fetchall()
+        names = [column[0] for column in self._cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    async def change(self, sql: str, *values: object) -> int:
+        return max(self._cursor.execute(numbered(sql), values).rowcount, 0)
+
+    async def change_each(self, sql: str, rows: Sequence[Values]) -> set[int]:
+        cursor, statement = self._cursor, numbered(sql)
+        return {index for index, row in enumerate(rows) if cursor.execute(statement, row).rowcount > 0}
+
+    async def change_many(self, sql: str, rows: Sequence[Values]) -> None:
+        if len(rows) == 1:
+            self._cursor.execute(numbered(sql), rows[0])
+        else:
+            self._cursor.executemany(numbered(sql), rows)
+
+    async def run_script(self, sql: str) -> None:
+        for statement in _split(sql):
+            self._cursor.execute(statement)
+
+
+def _split(script: str) -> Iterable[str]:
+    """A script's statements. The driver's own executescript would end our transaction first."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement
+
+
+class SqliteEngine:
+    """The file's connections: one that writes and, where a thread writes, another one that reads."""
+
+    def __init__(self, path: str | os.PathLike[str], *, syncs: bool) -> None:
+        self._path = path
+        self._syncs = syncs
+        self._is_full = False
+        self._opening = threading.Lock()
+        self._writing: SqliteTransaction | None = None
+        self._reading: SqliteTransaction | None = None
+
+    async def open(self) -> None:
+        self._opened()
+
+    def _opened(self) -> tuple[SqliteTransaction, SqliteTransaction]:
+        """The writing and the reading side, connected and up to date."""
+        with self._opening:
+            if self._writing is None or self._reading is None:
+                self._disconnect()
+                self._writing, self._reading = self._connect()
+            return self._writing, self._reading
+
+    def _connect(self) -> tuple[SqliteTransaction, SqliteTransaction]:
+        opened: list[sqlite3.Connection] = []
+        try:
+            opened.append(self._new_connection())
+            opened[0].execute("PRAGMA journal_mode = WAL")
+            writing = SqliteTransaction(opened[0])
+            drive(self._bring_up_to_date(writing))
+            if not self._syncs:
+                return writing, writing
+            opened.append(self._new_connection())
+            return writing, SqliteTransaction(opened[1])
+        except BaseException as error:
+            for connection in opened:
+                connection.close()
+            if isinstance(error, (sqlite3.Error, OSError)):
+                raise self.explain(error) from error
+            raise
+
+    def _new_connection(self) -> sqlite3.Connection:
+        # Each connection has one user at a time: the loop's thread or the writing one.
+        connection = sqlite3.connect(
+            self._path, timeout=_BUSY_SECONDS, isolation_level=None, cached_statements=256, check_same_thread=False
+        )
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA fullfsync = ON")
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+        return connection
+
+    async def _bring_up_to_date(self, transaction: SqliteTransaction) -> None:
+        scripts = own_scripts("sqlite")
+        known = await transaction.fetch("SELECT name FROM sqlite_master WHERE name = 'schema_migrations'")
+        if known and is_up_to_date([row[0] for row in await transaction.fetch(SELECT_APPLIED, OWN)], scripts):
+            return
+        await transaction.change("BEGIN IMMEDIATE")
+        try:
+            await migrate(transaction, OWN, scripts)
+            await transaction.change("COMMIT")
+        except BaseException:
+            await transaction.change("ROLLBACK")
+            raise
+
+    async def shut(self) -> None:
+        with self._opening:
+            self._disconnect()
+
+    def _disconnect(self) -> None:
+        for side in (self._reading, self._writing):
+            if side is not None:
+                side.connection.close()
+        self._writing = self._reading = None
+        self._is_full = False
+
+    # Writing
+
+    async def begin(self, *, durable: bool, single: bool) -> Transaction:
+        writing = self._writing or self._opened()[0]
+        if durable != self._is_full:
+            await writing.change(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._is_full = durable
+        await writing.change("BEGIN IMMEDIATE")
+        return writing
+
+    async def commit(self) -> None:
+        if self._writing is not None:
+            await self._writing.change("COMMIT")
+
+    async def rollback(self) -> None:
+        writing = self._writing
+        if writing is None or not writing.connection.in_transaction:
+            return
+        try:
+            writing.connection.execute("ROLLBACK")
+        except sqlite3.Error:  # nothing more can be done with it; the next batch opens a new one
+            self._writing = None
+
+    def explain(self, error: Exception) -> StoreError:
+        name = Path(self._path).name
+        code = getattr(error, "sqlite_errorcode", None) or 0
+        if hint := _UNAVAILABLE.get(code & 0xFF):
+            return StoreUnavailable(f"the store {name} cannot be used now: {error}", hint=hint)
+        if hint := _BROKEN.get(code & 0xFF):
+            return StoreError(f"the store {name} cannot be read: {error}", hint=hint)
+        return StoreError(f"the store {name} refused a statement: {error}", hint="Its content or its SQL is at fault.")
+
+    # Reading
+
+    def _reads(self) -> SqliteTransaction:
+        return self._reading or self._opened()[1]
+
+    async def fetch(self, sql: str, *values: object) -> Sequence[Row]:
+        try:
+            return await self._reads().fetch(sql, *values)
+        except sqlite3.Error as error:
+            raise self.explain(error) from error
+
+    async def fetch_dicts(self, sql: str, *values: object) -> list[dict[str, object]]:
+        try:
+            return await self._reads().fetch_dicts(sql, *values)
+        except sqlite3.Error as error:
+            raise self.explain(error) from error
+
+    async def fetch_raw(self, sql: str, *values: object) -> Sequence[Row]:
+        try:
+            return self._reads().fetch_leniently(sql, *values)
+        except sqlite3.Error as error:
+            raise self.explain(error) from error

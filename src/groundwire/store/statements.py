@@ -1,0 +1,171 @@
+"""The SQL that both databases understand. `$n` stands for values; SQLite gets it as `?n`."""
+
+# ruff: noqa: S608 - what is put together here are names of our own columns
+
+from collections.abc import Iterable
+from functools import cache
+
+from groundwire.store.rows import AUDIT_FIELDS, CALL_FIELDS, CONFIRMATION_FIELDS, EFFECT_FIELDS, SESSION_FIELDS
+
+
+def _columns(fields: Iterable[str]) -> str:
+    return ", ".join(fields)
+
+
+def _insert(table: str, fields: tuple[str, ...]) -> str:
+    places = ", ".join(f"${number}" for number in range(1, len(fields) + 1))
+    return f"INSERT INTO {table} ({_columns(fields)}) VALUES ({places})"
+
+
+def _assign(fields: Iterable[str], first: int) -> str:
+    return ", ".join(f"{field} = ${number}" for number, field in enumerate(fields, first))
+
+
+_SESSION = _columns(SESSION_FIELDS)
+_CALL = _columns(CALL_FIELDS)
+_EFFECT = _columns(EFFECT_FIELDS)
+_CONFIRMATION = _columns(CONFIRMATION_FIELDS)
+_AUDIT = _columns(AUDIT_FIELDS)
+_SESSION_CHANGES = (
+    *(field for field in SESSION_FIELDS if field not in {"tenant", "session_id", "version"}),
+    "turns_tracked",
+)
+_KEY = "tenant = $1 AND tool = $2 AND key = $3"
+# A reservation ends only by the attempt that holds it, and never against a person's decision.
+_HELD = f"{_KEY} AND attempt = $4 AND status <> 'settled' AND decided_by = ''"
+
+# Sessions
+SELECT_SESSION = f"SELECT {_SESSION} FROM sessions WHERE tenant = $1 AND session_id = $2"
+INSERT_SESSION = _insert("sessions", (*SESSION_FIELDS, "turns_tracked")) + " ON CONFLICT DO NOTHING"
+SELECT_SESSION_COUNTS = (
+    "SELECT status, turns, turns_tracked, calls FROM sessions WHERE tenant = $1 AND session_id = $2 AND version = $3"
+)
+UPDATE_SESSION = (
+    f"UPDATE sessions SET {_assign(_SESSION_CHANGES, 4)}, version = version + 1"
+    " WHERE tenant = $1 AND session_id = $2 AND version = $3"
+)
+_TOTALS = ("total", "active", "turns", "turns_tracked", "calls")
+ADD_SESSION_TOTALS = (
+    _insert("session_totals", ("tenant", *_TOTALS, "peak_tokens"))
+    + f" ON CONFLICT (tenant) DO UPDATE SET {', '.join(f'{name} = session_totals.{name} + excluded.{name}' for name in _TOTALS)},"
+    " peak_tokens = CASE WHEN excluded.peak_tokens > session_totals.peak_tokens"
+    " THEN excluded.peak_tokens ELSE session_totals.peak_tokens END"
+)
+SELECT_SESSION_TOTALS = f"SELECT {_columns(_TOTALS)}, peak_tokens FROM session_totals WHERE tenant = $1"
+LIST_SESSIONS = f"SELECT {_SESSION} FROM sessions WHERE tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+SESSION_SEQ = "SELECT seq FROM sessions WHERE tenant = $1 AND session_id = $2"
+INSERT_ARTIFACT = "INSERT INTO artifacts (version, body) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+SELECT_ARTIFACT = "SELECT body FROM artifacts WHERE version = $1"
+
+# Effects
+INSERT_EFFECT = _insert("effects", EFFECT_FIELDS) + " ON CONFLICT DO NOTHING"
+SELECT_EFFECT = f"SELECT {_EFFECT} FROM effects WHERE {_KEY}"
+SELECT_EFFECT_BY_ID = f"SELECT {_EFFECT} FROM effects WHERE tenant = $1 AND effect_id = $2"
+TAKE_OVER_EFFECT = f"UPDATE effects SET {_assign(EFFECT_FIELDS, 4)} WHERE {_KEY} AND status = 'unknown'"
+SETTLE_EFFECT = f"UPDATE effects SET status = $5, result = $6, note = $7, updated_at = $8 WHERE {_HELD}"
+RELEASE_EFFECT = f"DELETE FROM effects WHERE {_HELD}"
+LAPSE_EFFECT = f"UPDATE effects SET status = 'unknown' WHERE {_KEY} AND status = 'reserved' AND lease_until <= $4"
+LAPSE_EFFECTS = "UPDATE effects SET status = 'unknown' WHERE status = 'reserved' AND tenant = $1 AND lease_until <= $2"
+RENEW_LEASES = (
+    "UPDATE effects SET lease_until = $3, updated_at = $2 WHERE status = 'reserved' AND owner = $1 AND lease_until > $2"
+)
+DECIDE_EFFECT = (
+    "UPDATE effects SET status = $3, result = $4, note = $5, updated_at = $6, decided_by = $7"
+    " WHERE tenant = $1 AND effect_id = $2"
+)
+DELETE_EFFECT = "DELETE FROM effects WHERE tenant = $1 AND effect_id = $2"
+EFFECT_SEQ = "SELECT seq FROM effects WHERE tenant = $1 AND effect_id = $2"
+LIST_EFFECTS = (
+    f"SELECT {_EFFECT} FROM effects WHERE status = $4 AND tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+)
+# One index serves: the newest of each status, then the newest of those.
+LIST_ALL_EFFECTS = (
+    f"SELECT {_EFFECT} FROM ("
+    + " UNION ALL ".join(
+        f"SELECT * FROM (SELECT seq, {_EFFECT} FROM effects WHERE status = '{status}' AND tenant = $1 AND seq < $2"
+        f" ORDER BY seq DESC LIMIT $3) AS {status}"
+        for status in ("reserved", "settled", "unknown")
+    )
+    + ") AS found ORDER BY seq DESC LIMIT $3"
+)
+HIGHEST_EFFECT = "SELECT COALESCE(MAX(seq), 0) FROM effects"
+FORGET_EFFECTS = "DELETE FROM effects WHERE seq > $1 AND seq <= $2 AND status = 'settled' AND updated_at < $3"
+
+# Calls and counts
+INSERT_CALL = _insert("calls", ("seq", *CALL_FIELDS)) + " ON CONFLICT DO NOTHING"
+SELECT_CALL = f"SELECT {_CALL} FROM calls WHERE tenant = $1 AND session_id = $2 AND call_id = $3"
+CALL_SEQ = "SELECT seq FROM calls WHERE tenant = $1 AND session_id = $2 AND call_id = $3"
+CALL_SEQ_ANYWHERE = "SELECT MAX(seq) FROM calls WHERE tenant = $1 AND call_id = $2"
+TOOLS_CALLED = """
+    WITH RECURSIVE found (tool) AS (
+        SELECT MIN(tool) FROM calls WHERE tenant = $1
+        UNION ALL
+        SELECT (SELECT MIN(tool) FROM calls WHERE tenant = $1 AND tool > found.tool)
+        FROM found WHERE found.tool IS NOT NULL
+    )
+    SELECT tool FROM found WHERE tool IS NOT NULL
+"""
+TOOL_SAMPLES = (
+    "SELECT chars, tokens, duration_ms FROM calls WHERE tenant = $1 AND tool = $2 AND executed = TRUE"
+    " ORDER BY seq DESC LIMIT $3"
+)
+ADD_COUNTER = (
+    "INSERT INTO counters (tenant, name, scope, used) VALUES ($1, $2, $3, $4)"
+    " ON CONFLICT (tenant, name, scope) DO UPDATE SET used = counters.used + excluded.used"
+)
+CHARGE_COUNTER = ADD_COUNTER + " WHERE counters.used + excluded.used <= $5"
+CHARGE_KNOWN_COUNTER = (
+    "UPDATE counters SET used = used + $4 WHERE tenant = $1 AND name = $2 AND scope = $3 AND used + $4 <= $5"
+)
+SELECT_COUNTER = "SELECT used FROM counters WHERE tenant = $1 AND name = $2 AND scope = $3"
+LIST_COUNTERS = "SELECT scope, used FROM counters WHERE tenant = $1 AND name = $2"
+SAVE_BLOB = (
+    "INSERT INTO blobs (tenant, session_id, ref, body, created_at) VALUES ($1, $2, $3, $4, $5)"
+    " ON CONFLICT (tenant, session_id, ref) DO UPDATE SET body = excluded.body, created_at = excluded.created_at"
+)
+SELECT_BLOB = "SELECT body FROM blobs WHERE tenant = $1 AND session_id = $2 AND ref = $3"
+
+# Confirmations
+_BINDING = "tenant = $1 AND session_id = $2 AND tool = $3 AND input_digest = $4 AND is_current"
+INSERT_CONFIRMATION = _insert("confirmations", (*CONFIRMATION_FIELDS, "is_current")) + " ON CONFLICT DO NOTHING"
+RETIRE_CONFIRMATION = f"UPDATE confirmations SET is_current = FALSE WHERE {_BINDING} AND expires_at <= $5"
+FIND_CONFIRMATION = f"SELECT {_CONFIRMATION} FROM confirmations WHERE {_BINDING} AND expires_at > $5"
+SELECT_CONFIRMATION = f"SELECT {_CONFIRMATION} FROM confirmations WHERE tenant = $1 AND confirmation_id = $2"
+DECIDE_CONFIRMATION = (
+    "UPDATE confirmations SET status = $3, decided_by = $4, note = $5, decided_at = $6"
+    " WHERE tenant = $1 AND confirmation_id = $2 AND status = 'pending' AND expires_at > $6"
+)
+SPEND_CONFIRMATION = (
+    "UPDATE confirmations SET status = 'spent', is_current = FALSE"
+    " WHERE tenant = $1 AND confirmation_id = $2 AND status = 'approved' AND expires_at > $3"
+)
+CONFIRMATION_SEQ = "SELECT seq FROM confirmations WHERE tenant = $1 AND confirmation_id = $2"
+LIST_CONFIRMATIONS = (
+    f"SELECT {_CONFIRMATION} FROM confirmations WHERE tenant = $1 AND status = $4 AND seq < $2"
+    " ORDER BY seq DESC LIMIT $3"
+)
+LIST_ALL_CONFIRMATIONS = (
+    f"SELECT {_CONFIRMATION} FROM confirmations WHERE tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+)
+
+# The audit chain
+SELECT_HEAD = "SELECT seq, hash FROM audit_head WHERE id = 1"
+UPDATE_HEAD = "UPDATE audit_head SET seq = $1, hash = $2 WHERE id = 1"
+TOUCH_HEAD = "UPDATE audit_head SET seq = seq WHERE id = 1"
+INSERT_AUDIT = _insert("audit", AUDIT_FIELDS)
+READ_AUDIT = f"SELECT {_AUDIT} FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2"
+LIST_AUDIT = f"SELECT {_AUDIT} FROM audit WHERE tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+SELECT_AUDIT_HASH = "SELECT hash FROM audit WHERE seq = $1"
+FIRST_KEPT = "SELECT seq FROM audit WHERE created_at >= $1 ORDER BY seq LIMIT 1"
+LAST_BEFORE = "SELECT seq, hash FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT 1"
+DELETE_AUDIT = "DELETE FROM audit WHERE seq < $1"
+
+
+@cache
+def list_calls(*, by_session: bool, by_turn: bool) -> str:
+    conditions = ["tenant = $1", "seq < $2"]
+    if by_session:
+        conditions.append(f"session_id = ${len(conditions) + 2}")
+    if by_turn:
+        conditions.append(f"turn = ${len(conditions) + 2}")
+    return f"SELECT {_CALL} FROM calls WHERE {' AND '.join(conditions)} ORDER BY seq DESC LIMIT $3"

@@ -1,0 +1,95 @@
+"""One caller's part of a batch, and the batch as a whole."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeAlias
+
+from groundwire.contracts.errors import GroundwireError
+from groundwire.contracts.records import Closing, Reservation
+from groundwire.store.ledger import Links
+from groundwire.store.transactions import Transaction
+
+Change: TypeAlias = Callable[[Transaction, Links], Awaitable[Any]]
+"""A write that is neither a reservation nor a closing."""
+
+
+class Work:
+    """Exactly one of reservation, closing and change, or none of them: then it is a mere barrier."""
+
+    __slots__ = ("change", "closing", "durable", "error", "future", "outcome", "place", "reservation")
+
+    def __init__(
+        self,
+        *,
+        reservation: Reservation | None = None,
+        closing: Closing | None = None,
+        change: Change | None = None,
+        durable: bool = False,
+    ) -> None:
+        self.reservation = reservation
+        self.closing = closing
+        self.change = change
+        self.durable = durable
+        self.place = 0
+        self.outcome: Any = None
+        self.error: GroundwireError | None = None
+        self.future: asyncio.Future[Any] | None = None
+
+    def finish(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.outcome
+
+    def wake(self) -> None:
+        """Tell the caller, unless it has gone."""
+        future = self.future
+        if future is None or future.done():
+            return
+        if self.error is not None:
+            future.set_exception(self.error)
+        else:
+            future.set_result(self.outcome)
+
+
+class Batch:
+    """Works sorted by what has to be done for them. Those whose caller has gone before their turn are left out."""
+
+    __slots__ = ("changes", "closings", "durable", "plain", "takes_deferred", "works")
+
+    def __init__(self, works: Iterable[Work]) -> None:
+        self.works: list[Work] = []
+        self.plain: list[tuple[Work, Reservation]] = []
+        self.changes: list[Work] = []
+        self.closings: list[tuple[Work, Closing]] = []
+        self.durable = False
+        self.takes_deferred = False
+        for work in works:
+            if work.future is None or not work.future.cancelled():
+                self._add(work)
+
+    def _add(self, work: Work) -> None:
+        self.works.append(work)
+        reservation = work.reservation
+        if work.durable:
+            self.durable = True
+        if work.closing is not None:
+            self.closings.append((work, work.closing))
+            self.takes_deferred = True
+        elif reservation is not None:
+            if reservation.charges or reservation.confirmation_id or reservation.effect is None:
+                self.changes.append(work)
+            else:
+                self.plain.append((work, reservation))
+        elif work.change is not None:
+            self.changes.append(work)
+        else:
+            self.takes_deferred = True
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one statement does it all."""
+        return bool(self.plain) and len(self.plain) == len(self.works)
+
+    @property
+    def is_barrier(self) -> bool:
+        return not (self.plain or self.changes or self.closings)
