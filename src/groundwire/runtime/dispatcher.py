@@ -105,6 +105,8 @@ class Dispatcher:
         if context is not None and is_guarded:
             for name, gate in self._gates:
                 self._reach(name, attempt)
+                if name not in entry.guards:
+                    continue
                 if (verdict := await gate(attempt, entry, handler, context)) is not None:
                     return await self._end_early(attempt, entry, verdict)
         self._reach("invoke", attempt)

@@ -53,7 +53,7 @@ class Gatekeeper:
 
     async def look_up(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
         """A settled key answers at once: no budget, no second confirmation."""
-        if not attempt.key or attempt.is_fresh or not entry.needs_look_up:
+        if not attempt.key or attempt.is_fresh:
             return None
         verdict = await self._ledger.look_up(attempt, can_reconcile=handler.reconcile is not None)
         return await self._reconcile(attempt, handler, context, verdict)
@@ -96,19 +96,14 @@ class Gatekeeper:
         return decision if isinstance(decision, (Deny, Answer)) else None
 
     async def ground(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
-        rules, mode = entry.spec.policy.ground, entry.limits.grounding
-        if not rules or mode == "off":
-            return None
-        attempt.evidence = find_evidence(attempt.arguments, rules, attempt.turn.history)
+        attempt.evidence = find_evidence(attempt.arguments, entry.spec.policy.ground, attempt.turn.history)
         refusal = refusal_for(entry.spec.wire_name, attempt.evidence)
-        if refusal is None or mode == "strict":
+        if refusal is None or entry.limits.grounding == "strict":
             return refusal
         attempt.warn(f"Not grounded: {refusal.operator}.")
         return None
 
     async def confirm(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
-        if not entry.limits.confirm:
-            return None
         turn, now = attempt.turn, self._clock.now()
         spec = entry.spec
         answer = await self._store.find_confirmation(

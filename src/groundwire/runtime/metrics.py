@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.ports import Store, TokenEstimator
 from groundwire.contracts.records import ToolSample
+from groundwire.runtime.recorder import TALLY
 
 log = logging.getLogger("groundwire")
 
@@ -50,7 +51,7 @@ async def take_snapshot(store: Store, tenant: str, *, context: JsonObject) -> Js
         "responseSizes": {tool: _percentiles([s.chars for s in found]) for tool, found in samples.items()},
         "responseTokens": {tool: _tokens(found) for tool, found in samples.items()},
         "latencyMs": {tool: _percentiles([s.duration_ms for s in found]) for tool, found in samples.items()},
-        "calls": _tallies(await store.list_counters(tenant, "tally")),
+        "calls": _tallies(await store.list_counters(tenant, TALLY)),
         "context": context,
         "loopDetection": {"activeSessions": totals.active, "totalTurnsTracked": totals.turns_tracked},
         "sessions": {

@@ -29,6 +29,8 @@ from groundwire.runtime.surface import Entry
 log = logging.getLogger("groundwire")
 
 MAX_WAITING = 256
+TALLY = "tally"
+"""The counter of calls by tool and outcome."""
 
 
 class Recorder:
@@ -39,6 +41,7 @@ class Recorder:
         self._ids = ids
         self._estimator = estimator
         self._waiting: list[Ending] = []
+        self._tallies: dict[tuple[str, str], int] = {}
         self._late: set[asyncio.Task[ToolResult]] = set()
 
     async def refuse(self, attempt: Attempt, deny: Deny, *, is_same_call: bool = False) -> ToolResult:
@@ -122,6 +125,12 @@ class Recorder:
         if self._late:
             await asyncio.wait(self._late)
         self._hand_over()
+        tallies, self._tallies = self._tallies, {}
+        by_tenant: dict[str, list[Charge]] = {}
+        for (tenant, scope), count in tallies.items():
+            by_tenant.setdefault(tenant, []).append(Charge(name=TALLY, scope=scope, amount=count))
+        for tenant, charges in by_tenant.items():
+            await self._store.add(tenant, charges)
         return await self._store.flush()
 
     async def _settle_cancelled(self, attempt: Attempt) -> ToolResult:
@@ -220,6 +229,10 @@ class Recorder:
         attempt, result = ending.attempt, ending.result
         turn = attempt.turn
         turn.calls += 1
+        if attempt.entry is not None:
+            outcome = "ok" if result.error is None else result.error.type.value
+            tally = (turn.tenant, f"{attempt.entry.spec.tool_id} {outcome}")
+            self._tallies[tally] = self._tallies.get(tally, 0) + 1
         if attempt.given_id and not ending.is_same_call:
             turn.closed[attempt.call_id] = (attempt.tool_id, input_hash(attempt), result)
         if turn.on_event is not None:

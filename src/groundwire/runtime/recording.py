@@ -88,19 +88,15 @@ def replayed(attempt: Attempt, stored: ToolResult, duration_ms: float) -> ToolRe
 
 def close(ending: Ending, *, ids: Ids, estimator: TokenEstimator) -> Closing:
     """Everything that must be written about an ended call."""
-    attempt, result = ending.attempt, ending.result
-    encoded = encode_result(result)
+    encoded = encode_result(ending.result)
     transition = ending.transition
     if transition is not None and transition.status is EffectStatus.SETTLED:
         transition = msgspec.structs.replace(transition, result=encoded)
-    error = result.error
-    outcome = "ok" if error is None else error.type.value
-    charges = ending.charges if attempt.entry is None else (*ending.charges, attempt.entry.tally(outcome))
     return Closing(
         call=None if ending.is_same_call else _row(ending, encoded, estimator),
         entry=_entry(ending, ids),
         transition=transition,
-        charges=charges,
+        charges=ending.charges,
     )
 
 

@@ -5,7 +5,6 @@ A call then needs a single look-up, however many tools there are.
 
 from collections.abc import Iterator
 
-from groundwire.contracts.records import Charge
 from groundwire.contracts.tools import Budget, Category, Exposure, ToolSpec
 from groundwire.registry import Registry, Tool
 from groundwire.runtime.policies.access import is_masked
@@ -18,14 +17,13 @@ class Entry:
 
     __slots__ = (
         "allowed",
+        "guards",
         "in_mode",
         "is_action",
         "is_guarded",
         "limits",
-        "needs_look_up",
         "spec",
         "stored_budgets",
-        "tallies",
         "tool",
         "turn_budgets",
     )
@@ -39,19 +37,16 @@ class Entry:
         self.is_action = self.spec.category is Category.ACTION
         self.turn_budgets: tuple[Budget, ...] = tuple(budget for budget in limits.budgets if budget.by == TURN)
         self.stored_budgets: tuple[Budget, ...] = tuple(budget for budget in limits.budgets if budget.by != TURN)
-        self.is_guarded = bool(
-            limits.budgets or limits.gates or limits.confirm or (self.spec.policy.ground and limits.grounding != "off")
-        )
+        guards = {
+            "budget": limits.budgets,
+            "gates": limits.gates,
+            "ground": limits.grounding != "off" and self.spec.policy.ground,
+            "confirm": limits.confirm,
+        }
+        self.is_guarded = any(guards.values())
         # Only a guard can refuse between look-up and reserve; without one the reservation itself finds the key.
-        self.needs_look_up = self.is_guarded
-        self.tallies: dict[str, Charge] = {}
-
-    def tally(self, outcome: str) -> Charge:
-        """The counter of this tool's calls that ended in this way."""
-        charge = self.tallies.get(outcome)
-        if charge is None:
-            charge = self.tallies[outcome] = Charge(name="tally", scope=f"{self.spec.tool_id} {outcome}")
-        return charge
+        kept = [name for name, applies in guards.items() if applies]
+        self.guards = frozenset(("look_up", *kept, "reserve") if kept else ("reserve",))
 
 
 class Surface:
