@@ -54,9 +54,9 @@ class Attempt:
 
     def __init__(self, turn: Turn, *, name: str, raw: str, call_id: str, caller: Caller, given_id: bool) -> None:
         self.turn = turn
-        self.name = name
-        self.raw = raw
-        self.call_id = call_id
+        self.name: str = name
+        self.raw: str = raw
+        self.call_id: str = call_id
         self.caller = caller
         self.given_id = given_id
         self.origin: str = caller

@@ -80,8 +80,11 @@ class Dispatcher:
         try:
             return await self._carry(attempt)
         except asyncio.CancelledError:
-            await self._recorder.close_cancelled(attempt)
-            raise
+            result = await self._recorder.close_cancelled(attempt)
+            if result is None or not attempt.cancel_requested or attempt.task is None:
+                raise
+            attempt.task.uncancel()
+            return result
         finally:
             turn.open.pop(attempt.call_id, None)
             attempt.finish()

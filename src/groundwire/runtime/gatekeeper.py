@@ -65,6 +65,10 @@ class Gatekeeper:
             denied = within_budget(budget, turn.used.get(budget.name, 0.0))
             if isinstance(denied, Deny):
                 return denied
+        # Taken before anything is awaited, so that calls made at the same time cannot pass on the same count.
+        attempt.charged = tuple(budget.name for budget in entry.turn_budgets if budget.unit == "calls")
+        for name in attempt.charged:
+            turn.used[name] = turn.used.get(name, 0.0) + 1
         charges = [
             Charge(
                 name=budget.name,
@@ -86,9 +90,6 @@ class Gatekeeper:
                 if isinstance(denied, Deny):
                     return denied
             attempt.charges = tuple(charge for charge in charges if charge.amount)
-        attempt.charged = tuple(budget.name for budget in entry.turn_budgets if budget.unit == "calls")
-        for name in attempt.charged:
-            turn.used[name] = turn.used.get(name, 0.0) + 1
         return None
 
     async def gates(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
-from groundwire.contracts.ports import Store, TokenEstimator
+from groundwire.contracts.ports import Store
 from groundwire.contracts.records import ToolSample
 from groundwire.runtime.recorder import TALLY
 
@@ -17,8 +17,6 @@ log = logging.getLogger("groundwire")
 
 WINDOW = 1_000
 SIZE_ALERT_CHARS = 1_500
-CONTEXT_WINDOW = 1_000_000
-CONTEXT_ALERT = 0.9
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
@@ -28,18 +26,6 @@ def percentile(values: Sequence[float], percent: float) -> float:
     ordered = sorted(values)
     rank = max(1, -(-len(ordered) * percent // 100))
     return ordered[int(rank) - 1]
-
-
-def context_usage(estimator: TokenEstimator, *, system_prompt: str, declarations: str) -> JsonObject:
-    """What a session costs before anybody has said a word."""
-    prompt, tools = estimator.estimate(system_prompt), estimator.estimate(declarations)
-    return {"sessionInitTokens": prompt + tools, "systemPromptTokens": prompt, "toolDeclTokens": tools}
-
-
-def context_warning(used_tokens: int, window: int = CONTEXT_WINDOW) -> str | None:
-    if used_tokens < window * CONTEXT_ALERT:
-        return None
-    return f"the context holds {used_tokens} tokens, {used_tokens / window:.0%} of the model's {window}"
 
 
 async def take_snapshot(store: Store, tenant: str, *, context: JsonObject) -> JsonObject:

@@ -42,7 +42,7 @@ class Recorder:
         self._estimator = estimator
         self._waiting: list[Ending] = []
         self._tallies: dict[tuple[str, str], int] = {}
-        self._late: set[asyncio.Task[ToolResult]] = set()
+        self._late: set[asyncio.Task[None]] = set()
 
     async def refuse(self, attempt: Attempt, deny: Deny, *, is_same_call: bool = False) -> ToolResult:
         """End a call that was not run. It costs no budget and counts in no loop."""
@@ -111,14 +111,17 @@ class Recorder:
         await self._write(ending)
         return self._finish(ending)
 
-    async def close_cancelled(self, attempt: Attempt) -> None:
-        """The whole task was cancelled: the call is settled all the same, even if it is cancelled again meanwhile."""
+    async def close_cancelled(self, attempt: Attempt) -> ToolResult | None:
+        """The task was cancelled: the call is settled all the same, even if it is cancelled again meanwhile."""
         if attempt.is_closed:
-            return
-        task = asyncio.get_running_loop().create_task(self._settle_cancelled(attempt))
+            return None
+        ending = self._cancelled(attempt)
+        task = asyncio.get_running_loop().create_task(self._write(ending))
         self._late.add(task)
         task.add_done_callback(self._late.discard)
+        result = self._finish(ending)
         await asyncio.wait((task,))
+        return result
 
     async def flush(self) -> AuditHead:
         """Return when every call that has ended is durable."""
@@ -133,7 +136,7 @@ class Recorder:
             await self._store.add(tenant, charges)
         return await self._store.flush()
 
-    async def _settle_cancelled(self, attempt: Attempt) -> ToolResult:
+    def _cancelled(self, attempt: Attempt) -> Ending:
         unknown = attempt.effect_may_have_happened
         advice = " Whether it took effect is not known." if unknown else ""
         error = ErrorInfo(
@@ -148,8 +151,7 @@ class Recorder:
         ending = Ending(attempt, result, "executed" if attempt.began else "refused")
         status = EffectStatus.UNKNOWN if unknown else None
         ending.transition = self._ledger.transition(attempt, status, note="cancelled")
-        await self._write(ending)
-        return self._finish(ending)
+        return ending
 
     async def _write(self, ending: Ending) -> None:
         ending.attempt.is_closed = True

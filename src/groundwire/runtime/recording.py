@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from groundwire.runtime.attempt import Attempt
 
 
+TOO_LARGE_KEPT = 1_000
+"""Of arguments that were refused for their size, only this much is kept beside their hash."""
+
+
 class Ending:
     """How a call ended, before it is written down. `is_same_call` marks a call id that was closed before."""
 
@@ -118,7 +122,7 @@ def _row(ending: Ending, encoded: bytes, estimator: TokenEstimator) -> CallRecor
         tool=attempt.tool_id,
         origin=attempt.origin,
         caller=attempt.caller,
-        raw=attempt.raw,
+        raw=attempt.raw if attempt.step != "size" else attempt.raw[:TOO_LARGE_KEPT],
         input_digest=input_hash(attempt),
         result=encoded,
         ok=result.ok,

@@ -6,6 +6,7 @@ It is given its parts; `assembly` chooses them.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
@@ -32,10 +33,11 @@ from groundwire.contracts.results import Meta, ToolResult, encode_result
 from groundwire.registry import Registry
 from groundwire.runtime.attempt import Attempt, Caller
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock, to_iso
+from groundwire.runtime.context_window import context_usage, context_warning
 from groundwire.runtime.dispatcher import Dispatcher, StepHook
 from groundwire.runtime.gatekeeper import Gatekeeper
 from groundwire.runtime.ledger import Ledger, LedgerSettings
-from groundwire.runtime.metrics import context_usage, log_alerts, take_snapshot
+from groundwire.runtime.metrics import log_alerts, take_snapshot
 from groundwire.runtime.output import encode_value
 from groundwire.runtime.policies.limits import Policies
 from groundwire.runtime.recorder import Recorder
@@ -43,6 +45,7 @@ from groundwire.runtime.sessions import Sessions, check_id
 from groundwire.runtime.state import Reducer, StateController
 from groundwire.runtime.turns import Turn, TurnOptions
 
+log = logging.getLogger("groundwire")
 T = TypeVar("T")
 
 NAME_CHARS = 256
@@ -113,6 +116,9 @@ class Runtime:
         if not self._is_open:
             await self.store.open()
             self._is_open = True
+            await self.store.forget_effects(settled_before=self._clock.now() - self._parts.ledger.keep_settled)
+            if log.isEnabledFor(logging.INFO):
+                self._log_context()
 
     async def close(self) -> None:
         """Write what is still waiting, and let go of the store."""
@@ -254,7 +260,11 @@ class Runtime:
         surface = self._sessions.surface(self.registry, mode, "")
         names = [tool.spec.tool_id for tool in surface.offered()]
         declared = dump_json([*self.registry.declarations(format_, names=names)]).decode()
-        return context_usage(self._parts.estimator, system_prompt=self._parts.system_prompt, declarations=declared)
+        usage = context_usage(self._parts.estimator, system_prompt=self._parts.system_prompt, declarations=declared)
+        warning = context_warning(int(str(usage["sessionInitTokens"])))
+        if warning is not None:
+            log.warning("before anybody has spoken, %s", warning)
+        return usage
 
     @property
     def database(self) -> Database:
@@ -364,6 +374,16 @@ class Runtime:
             actor=by,
             approver=by,
             registry_version=self.registry.version,
+        )
+
+    def _log_context(self) -> None:
+        usage = self.context_usage()
+        log.info(
+            "a session starts with %d tokens: system prompt %d, %d tools %d",
+            usage["sessionInitTokens"],
+            usage["systemPromptTokens"],
+            len(self.registry),
+            usage["toolDeclTokens"],
         )
 
     async def _flush(self) -> None:

@@ -131,6 +131,7 @@ class Sessions:
                 session,
                 turns=session.turns + 1,
                 calls=session.calls + turn.calls,
+                peak_tokens=max(session.peak_tokens, turn.peak_tokens),
                 loop_history=(*session.loop_history, turn.loop_record())[-KEPT_TURNS:],
                 updated_at=self._clock.now(),
             )

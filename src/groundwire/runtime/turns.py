@@ -5,7 +5,9 @@ Its state lives with it and can be rebuilt from the stored calls; the session's 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -15,6 +17,7 @@ from groundwire.contracts.events import Event
 from groundwire.contracts.intents import Intent
 from groundwire.contracts.messages import Message
 from groundwire.runtime.clock import to_iso
+from groundwire.runtime.context_window import CONTEXT_WINDOW, context_warning
 
 if TYPE_CHECKING:
     from groundwire.contracts.records import CallRecord, Session
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from groundwire.registry import Tool
     from groundwire.runtime.attempt import Attempt
     from groundwire.runtime.surface import Entry, Surface
+
+log = logging.getLogger("groundwire")
 
 EventSink = Callable[[Event], None]
 
@@ -75,6 +80,7 @@ class Turn:
         self.masked: set[str] = set()
         self.refusals = 0
         self.calls = 0
+        self.peak_tokens = 0
         self.open: dict[str, Attempt] = {}
         self.closed: dict[str, tuple[str, str, ToolResult]] = {}
         self.intents: list[tuple[str, str, Intent]] = []
@@ -94,7 +100,8 @@ class Turn:
 
     def show_state(self) -> None:
         """Let tools see the session's state as it is now; they can look, not touch."""
-        self.state = MappingProxyType(self.session.state if self.session is not None else {})
+        state = self.session.state if self.session is not None else {}
+        self.state = MappingProxyType(deepcopy(state) if state else state)
 
     def offer_extra(self, name: str, make: Callable[[], Tool]) -> None:
         """Add a tool for the rest of this turn, under the same masks and limits as any other."""
@@ -118,6 +125,13 @@ class Turn:
         if name in self.supplied:
             return self.supplied[name]
         return _DEFAULT_SUPPLIERS[name](self, attempt) if name in _DEFAULT_SUPPLIERS else None
+
+    def note_context(self, tokens: int, window: int = CONTEXT_WINDOW) -> None:
+        """Remember how full the model's context is, and warn before it overflows."""
+        self.peak_tokens = max(self.peak_tokens, tokens)
+        warning = context_warning(tokens, window)
+        if warning is not None:
+            log.warning("session %s: %s", self.session_id, warning)
 
     def cancel(self, call_id: str) -> bool:
         """Stop a call in flight; it settles as CANCELLED. False when there is none of that id any more."""

@@ -13,10 +13,8 @@ _WORDS = {"calls": "tool calls", "tokens": "tokens of tool output", "money": "in
 
 def within_budget(budget: Budget, used: float) -> Allow | Deny:
     """A budget counted in calls asks for room for one more; any other asks that it is not yet used up."""
-    needed = used + 1 if budget.unit == "calls" else used
-    if needed <= budget.max and not (budget.unit != "calls" and used >= budget.max):
-        return ALLOW
-    return over_budget(budget)
+    has_room = used + 1 <= budget.max if budget.unit == "calls" else used < budget.max
+    return ALLOW if has_room else over_budget(budget)
 
 
 def over_budget(budget: Budget) -> Deny:

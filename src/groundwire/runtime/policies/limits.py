@@ -90,13 +90,13 @@ def resolve_limits(spec: ToolSpec, mode: str, profile_name: str, policies: Polic
     if soft is None and mode == "voice":
         soft = VOICE_TARGET_MS
     values: dict[str, Any] = {"soft_ms": soft, "hard_ms": MODE_HARD_MS[mode], "confirm": spec.requires_confirmation}
-    budgets = {budget.name: budget for budget in MODE_BUDGETS[mode]}
+    budgets = {(budget.name, budget.by): budget for budget in MODE_BUDGETS[mode]}
     gates: list[str | Gate] = []
     tool_limits = _limits_of(spec.policy)
     rules = [rule.limits for rule in policies.rules if _applies(rule, spec, mode, profile_name)]
     for source in (profile.limits, tool_limits, *rules):
         _lay_over(values, source)
-        budgets.update((budget.name, budget) for budget in source.budget)
+        budgets.update(((budget.name, budget.by), budget) for budget in source.budget)
         gates.extend(source.gates)
     return Limits(
         **values,
