@@ -34,7 +34,7 @@ from groundwire.store.rows import (
     session_values,
 )
 from groundwire.store.rules import is_lapsed, lapsed, retention_entry
-from groundwire.store.transactions import Transaction
+from groundwire.store.transactions import Transaction, Values
 
 _TRIES = 8
 """How often a key may change hands under our eyes before we give up."""
@@ -47,6 +47,7 @@ class Links:
         self._transaction = transaction
         self._chain = chain
         self._rows: list[tuple[object, ...]] = []
+        self._has_appended = False
         self._head: AuditHead | None = None
 
     async def head(self) -> AuditHead:
@@ -60,17 +61,26 @@ class Links:
     async def append(self, entry: AuditEntry) -> AuditRecord:
         record = self._chain.link(await self.head(), entry)
         self._rows.append(audit_values(record))
+        self._has_appended = True
         self._head = AuditHead(seq=record.seq, hash=record.hash)
         return record
 
-    async def write(self) -> AuditHead | None:
-        """Store what was appended; the new head, if there is one."""
+    def take(self) -> list[tuple[str, Values]]:
+        """The statements that store what was appended, for the caller to run."""
         if not self._rows or self._head is None:
-            return None
-        await self._transaction.change_many(sql.INSERT_AUDIT, self._rows)
-        await self._transaction.change(sql.UPDATE_HEAD, self._head.seq, self._head.hash)
-        self._rows = []
-        return self._head
+            return []
+        rows, self._rows = self._rows, []
+        inserts: list[tuple[str, Values]] = [(sql.INSERT_AUDIT, row) for row in rows]
+        return [*inserts, (sql.UPDATE_HEAD, (self._head.seq, self._head.hash))]
+
+    async def write(self) -> AuditHead | None:
+        """Store what was appended and not taken; the newest of all that was appended."""
+        if len(self._rows) == 1:
+            await self._transaction.change_together(self.take())
+        elif self._rows and self._head is not None:
+            await self._transaction.change_many(sql.INSERT_AUDIT, self._rows)
+            await self._transaction.change(sql.UPDATE_HEAD, self._head.seq, self._head.hash)
+        return self._head if self._has_appended else None
 
 
 async def reserve_plain(transaction: Transaction, reservations: Sequence[Reservation]) -> list[ReserveOutcome]:
@@ -151,6 +161,8 @@ async def _charge(transaction: Transaction, tenant: str, charge: Charge) -> bool
 
 async def close(transaction: Transaction, links: Links, closings: Sequence[Closing]) -> list[bool]:
     """Write the ends of calls in their order; for each, whether its transition applied."""
+    if len(closings) == 1:
+        return [await _close_one(transaction, links, closings[0])]
     applied = [True] * len(closings)
     settling: list[tuple[int, Transition]] = []
     releasing: list[tuple[int, Transition]] = []
@@ -163,6 +175,20 @@ async def close(transaction: Transaction, links: Links, closings: Sequence[Closi
         await _end(transaction, sql.RELEASE_EFFECT, releasing, applied)
     await record(transaction, links, closings)
     return applied
+
+
+async def _close_one(transaction: Transaction, links: Links, closing: Closing) -> bool:
+    place = await links.append(closing.entry)
+    statements = links.take()
+    if closing.call is not None:
+        statements.append((sql.INSERT_CALL, call_values(place.seq, closing.call)))
+    if closing.charges:
+        await count(transaction, [(closing.entry.tenant, charge) for charge in closing.charges])
+    if closing.transition is not None:
+        statement = sql.SETTLE_EFFECT if closing.transition.status else sql.RELEASE_EFFECT
+        statements.append((statement, _transition_values(closing.transition)))
+    changed = await transaction.change_together(statements)
+    return changed > 0 or closing.transition is None
 
 
 async def _end(

@@ -37,6 +37,7 @@ from groundwire.store.writers import Writer
 
 _END = sys.maxsize
 _PORTION = 500
+_PAIRS = 20
 _FORGET_PORTION = 5_000
 
 
@@ -271,11 +272,13 @@ class SqlStore:
 
     async def read_counters(self, tenant: str, names: Sequence[tuple[str, str]]) -> list[float]:
         await self._write_deferred()
-        counts: list[float] = []
-        for name, scope in names:
-            rows = await self._reader.fetch(sql.SELECT_COUNTER, tenant, name, scope)
-            counts.append(rows[0][0] if rows else 0.0)
-        return counts
+        counts: dict[tuple[str, str], float] = {}
+        for first in range(0, len(names), _PAIRS):
+            portion = names[first : first + _PAIRS]
+            values = [value for pair in portion for value in pair]
+            rows = await self._reader.fetch(sql.select_counters(len(portion)), tenant, *values)
+            counts.update({(name, scope): used for name, scope, used in rows})
+        return [counts.get(pair, 0.0) for pair in names]
 
     async def list_counters(self, tenant: str, name: str) -> dict[str, float]:
         await self._write_deferred()

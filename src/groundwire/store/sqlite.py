@@ -103,6 +103,11 @@ class SqliteTransaction:
         cursor, statement = self._cursor, numbered(sql)
         return {index for index, row in enumerate(rows) if cursor.execute(statement, row).rowcount > 0}
 
+    async def change_together(self, statements: Sequence[tuple[str, Values]]) -> int:
+        for sql, values in statements:
+            self._cursor.execute(numbered(sql), values)
+        return max(self._cursor.rowcount, 0)
+
     async def change_many(self, sql: str, rows: Sequence[Values]) -> None:
         if len(rows) == 1:
             self._cursor.execute(numbered(sql), rows[0])

@@ -162,6 +162,12 @@ DELETE_AUDIT = "DELETE FROM audit WHERE seq < $1"
 
 
 @cache
+def select_counters(count: int) -> str:
+    pairs = " OR ".join(f"(name = ${2 * number} AND scope = ${2 * number + 1})" for number in range(1, count + 1))
+    return f"SELECT name, scope, used FROM counters WHERE tenant = $1 AND ({pairs})"
+
+
+@cache
 def list_calls(*, by_session: bool, by_turn: bool) -> str:
     conditions = ["tenant = $1", "seq < $2"]
     if by_session:
