@@ -27,7 +27,10 @@ def record_body(seq: int, previous_hash: str, entry: AuditEntry) -> bytes:
     """What a record's hash covers: the canonical JSON of {entry, previous_hash, seq}."""
     if entry.duration_ms == int(entry.duration_ms):  # canonical JSON has no trailing .0
         entry = msgspec.structs.replace(entry, duration_ms=int(entry.duration_ms))
-    return b'{"entry":%b,"previous_hash":"%b","seq":%d}' % (_encoder.encode(entry), previous_hash.encode(), seq)
+    try:
+        return b'{"entry":%b,"previous_hash":"%b","seq":%d}' % (_encoder.encode(entry), previous_hash.encode(), seq)
+    except UnicodeError as error:
+        raise InvalidJson(str(error)) from None
 
 
 class Chain:

@@ -119,9 +119,9 @@ def _append(out: list[bytes], value: Any, *, sort: bool) -> None:
     elif isinstance(value, int):
         out.append(b"%d" % value)
     elif isinstance(value, float):
-        out.append(_number(value))
+        out.append(_number(value) if sort else _plain_number(value))
     elif isinstance(value, dict):
-        keys = sorted(value, key=lambda key: key.encode("utf-16-be")) if sort else value
+        keys = sorted(value, key=_utf16) if sort else value
         for index, key in enumerate(keys):
             if not isinstance(key, str):
                 raise TypeError(f"object keys are strings, not {type(key).__name__}")
@@ -137,6 +137,18 @@ def _append(out: list[bytes], value: Any, *, sort: bool) -> None:
         out.append(b"]" if value else b"[]")
     else:
         raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _utf16(key: object) -> bytes:
+    if not isinstance(key, str):
+        raise TypeError(f"object keys are strings, not {type(key).__name__}")
+    return key.encode("utf-16-be")
+
+
+def _plain_number(value: float) -> bytes:
+    if not math.isfinite(value):
+        raise ValueError("NaN and infinities are not JSON")
+    return orjson.dumps(value)
 
 
 def _number(value: float) -> bytes:
