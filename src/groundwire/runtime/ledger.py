@@ -46,11 +46,20 @@ class LedgerSettings(Struct, frozen=True, kw_only=True):
 class _Held:
     """A reservation of this process: until when it is known to hold, and who waits for its end."""
 
-    __slots__ = ("ended", "lease_until")
+    __slots__ = ("_ended", "lease_until")
 
-    def __init__(self, ended: asyncio.Future[None], lease_until: float) -> None:
-        self.ended = ended
+    def __init__(self, lease_until: float) -> None:
         self.lease_until = lease_until
+        self._ended: asyncio.Future[None] | None = None
+
+    async def wait(self, seconds: float) -> None:
+        if self._ended is None:
+            self._ended = asyncio.get_running_loop().create_future()
+        await asyncio.wait((self._ended,), timeout=seconds)
+
+    def end(self) -> None:
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
 
 
 class Unresolved(Struct, frozen=True, kw_only=True):
@@ -134,8 +143,8 @@ class Ledger:
             return
         effect, attempt.effect = attempt.effect, None
         held = self._held.pop((effect.tenant, effect.tool, effect.key), None)
-        if held is not None and not held.ended.done():
-            held.ended.set_result(None)
+        if held is not None:
+            held.end()
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -163,7 +172,7 @@ class Ledger:
     def _hold(self, attempt: Attempt, effect: Effect) -> None:
         attempt.effect = effect
         loop = asyncio.get_running_loop()
-        self._held[effect.tenant, effect.tool, effect.key] = _Held(loop.create_future(), effect.lease_until)
+        self._held[effect.tenant, effect.tool, effect.key] = _Held(effect.lease_until)
         if self._timer is None or self._timer_loop is not loop:
             self._timer_loop = loop
             self._timer = loop.call_later(self._settings.lease / 3, self._renew_held)
@@ -217,7 +226,7 @@ class Ledger:
         while (left := deadline - self._clock.monotonic()) > 0:
             held_here = self._held.get(identity)
             if held_here is not None:
-                await asyncio.wait((held_here.ended,), timeout=left)
+                await held_here.wait(left)
             else:
                 await self._clock.sleep(min(pause, left))
                 pause = min(pause * 2, LAST_POLL)
