@@ -33,11 +33,11 @@ from groundwire.contracts.records import (
     SessionTotals,
     Taken,
     ToolSample,
-    Transition,
     UnreadableRecord,
 )
 from groundwire.store.memory_chain import MemoryChain
-from groundwire.store.rules import accepts, gone, is_approved, is_lapsed, is_open, lapsed
+from groundwire.store.memory_effects import MemoryEffects
+from groundwire.store.rules import gone, is_approved, is_lapsed, is_open
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -53,9 +53,7 @@ class MemoryStore:
         self._sessions: dict[tuple[str, str], Session] = {}
         self._artifacts: dict[str, bytes] = {}
         self._calls: dict[tuple[str, str, str], CallRecord] = {}
-        self._effects: dict[tuple[str, str, str], Effect] = {}
-        self._effect_keys: dict[str, tuple[str, str, str]] = {}
-        self._settled: dict[tuple[str, str, str], None] = {}
+        self._effects = MemoryEffects(self._max_rows)
         self._counters: dict[tuple[str, str, str], float] = {}
         self._confirmations: dict[str, Confirmation] = {}
         self._questions: dict[tuple[str, str, str, str], str] = {}
@@ -98,7 +96,7 @@ class MemoryStore:
 
     async def list_sessions(self, tenant: str, *, before: str = "", limit: int = 50) -> list[Session]:
         rows = (session for session in reversed(self._sessions.values()) if session.tenant == tenant)
-        return _page(rows, lambda session: session.session_id, before, limit)
+        return _page(rows, lambda session: (session.session_id,), before, limit)
 
     async def session_totals(self, tenant: str) -> SessionTotals:
         sessions = [session for session in self._sessions.values() if session.tenant == tenant]
@@ -123,7 +121,7 @@ class MemoryStore:
     async def reserve(self, reservation: Reservation) -> ReserveOutcome:
         effect, now = reservation.effect, reservation.now
         if effect is not None:
-            held = self._look_up((effect.tenant, effect.tool, effect.key), now)
+            held = self._effects.look_up((effect.tenant, effect.tool, effect.key), now)
             if held is not None and not (reservation.takeover and held.status == EffectStatus.UNKNOWN):
                 return Taken(effect=held)
         approval: Confirmation | None = None
@@ -137,33 +135,25 @@ class MemoryStore:
             spent = msgspec.structs.replace(approval, status=ConfirmationStatus.SPENT)
             self._confirmations[approval.confirmation_id] = spent
         if effect is not None:
-            self._put_effect(effect)
+            self._effects.put(effect)
         return Reserved()
 
     async def find_effect(self, tenant: str, tool: str, key: str, *, now: float) -> Effect | None:
-        return self._look_up((tenant, tool, key), now)
+        return self._effects.look_up((tenant, tool, key), now)
 
     async def close(self, closing: Closing) -> bool:
         self._audit.append(closing.entry)
         self._record(closing)
-        return closing.transition is None or self._apply(closing.transition)
+        return closing.transition is None or self._effects.apply(closing.transition)
 
     async def renew_leases(self, owner: str, *, now: float, lease_until: float) -> int:
-        held = [
-            effect
-            for effect in self._effects.values()
-            if effect.owner == owner and effect.status == EffectStatus.RESERVED and effect.lease_until > now
-        ]
-        for effect in held:
-            self._put_effect(msgspec.structs.replace(effect, lease_until=lease_until, updated_at=now))
-        return len(held)
+        return self._effects.renew(owner, now, lease_until)
 
     async def get_effect(self, tenant: str, effect_id: str) -> Effect | None:
-        key = self._effect_keys.get(effect_id)
-        return self._effects.get(key) if key and key[0] == tenant else None
+        return self._effects.get(tenant, effect_id)
 
     async def decide_effect(self, tenant: str, effect_id: str, closing: Closing, *, by: str) -> bool:
-        effect = await self.get_effect(tenant, effect_id)
+        effect = self._effects.get(tenant, effect_id)
         transition = closing.transition
         if transition is None:
             raise StoreError("a decision about an effect needs a transition")
@@ -171,22 +161,27 @@ class MemoryStore:
             return False
         self._audit.append(closing.entry)
         self._record(closing)
-        self._become(effect, transition, by=by)
+        self._effects.become(effect, transition, by=by)
         return True
 
     async def list_effects(
-        self, tenant: str, *, status: EffectStatus | None = None, before: str = "", limit: int = 50
+        self,
+        tenant: str,
+        *,
+        status: EffectStatus | None = None,
+        before: str = "",
+        limit: int = 50,
+        now: float | None = None,
     ) -> list[Effect]:
-        rows = (effect for effect in reversed(self._effects.values()) if effect.tenant == tenant)
+        if now is not None:
+            self._effects.lapse(tenant, now)
+        rows = self._effects.newest_first(tenant)
         return _page(
-            rows, lambda effect: effect.effect_id, before, limit, lambda effect: status in {None, effect.status}
+            rows, lambda effect: (effect.effect_id,), before, limit, lambda effect: status in {None, effect.status}
         )
 
     async def forget_effects(self, *, settled_before: float) -> int:
-        old = [key for key in self._settled if self._effects[key].updated_at < settled_before]
-        for key in old:
-            self._drop_effect(key)
-        return len(old)
+        return self._effects.forget(settled_before)
 
     # Calls and counts
 
@@ -208,7 +203,13 @@ class MemoryStore:
             for call in reversed(self._calls.values())
             if call.tenant == tenant and session_id in {None, call.session_id}
         )
-        return _page(rows, lambda call: call.call_id, before, limit, lambda call: turn in {None, call.turn})
+        return _page(
+            rows,
+            lambda call: (call.call_id, f"{call.session_id}/{call.call_id}"),
+            before,
+            limit,
+            lambda call: turn in {None, call.turn},
+        )
 
     async def tools_called(self, tenant: str) -> list[str]:
         return sorted({call.tool for call in self._calls.values() if call.tenant == tenant})
@@ -292,7 +293,7 @@ class MemoryStore:
     ) -> list[Confirmation]:
         rows = (found for found in reversed(self._confirmations.values()) if found.tenant == tenant)
         return _page(
-            rows, lambda found: found.confirmation_id, before, limit, lambda found: status in {None, found.status}
+            rows, lambda found: (found.confirmation_id,), before, limit, lambda found: status in {None, found.status}
         )
 
     # The audit chain
@@ -314,50 +315,6 @@ class MemoryStore:
         return self._audit.prune(created_before, entry)
 
     # Inside
-
-    def _look_up(self, key: tuple[str, str, str], now: float) -> Effect | None:
-        effect = self._effects.get(key)
-        if effect is not None and is_lapsed(effect, now):
-            effect = self._effects[key] = lapsed(effect)
-        return effect
-
-    def _put_effect(self, effect: Effect) -> None:
-        key = (effect.tenant, effect.tool, effect.key)
-        earlier = self._effects.get(key)
-        if earlier is not None and earlier.effect_id != effect.effect_id:
-            del self._effect_keys[earlier.effect_id]
-        self._effects[key] = effect
-        self._effect_keys[effect.effect_id] = key
-
-    def _drop_effect(self, key: tuple[str, str, str]) -> None:
-        del self._effect_keys[self._effects.pop(key).effect_id]
-        self._settled.pop(key, None)
-
-    def _apply(self, transition: Transition) -> bool:
-        effect = self._effects.get((transition.tenant, transition.tool, transition.key))
-        if effect is None or not accepts(effect, transition):
-            return False
-        self._become(effect, transition, by="")
-        return True
-
-    def _become(self, effect: Effect, transition: Transition, *, by: str) -> None:
-        key = (effect.tenant, effect.tool, effect.key)
-        if transition.status is None:
-            self._drop_effect(key)
-            return
-        self._effects[key] = msgspec.structs.replace(
-            effect,
-            status=transition.status,
-            result=transition.result,
-            note=transition.note,
-            decided_by=by,
-            updated_at=transition.now,
-        )
-        if transition.status == EffectStatus.SETTLED:
-            self._settled[key] = None
-            if len(self._settled) > self._max_rows:
-                for old in self._oldest(self._settled):
-                    self._drop_effect(old)
 
     def _charge(self, tenant: str, charges: Sequence[Charge]) -> OverBudget | None:
         wanted: dict[tuple[str, str], float] = {}
@@ -386,17 +343,14 @@ class MemoryStore:
 
     def _bound(self, table: dict[K, V]) -> None:
         if len(table) > self._max_rows:
-            for key in self._oldest(table):
+            # A tenth at once: finding a dictionary's first key passes by all keys deleted before it.
+            for key in list(islice(table, self._max_rows // 10)):
                 del table[key]
-
-    def _oldest(self, table: dict[K, V]) -> list[K]:
-        # A tenth at once: finding a dictionary's first key passes by all keys deleted before it.
-        return list(islice(table, self._max_rows // 10))
 
 
 def _page(
     rows: Iterable[V],
-    name: Callable[[V], str],
+    names: Callable[[V], tuple[str, ...]],
     before: str,
     limit: int,
     wanted: Callable[[V], bool] = lambda _: True,
@@ -408,7 +362,7 @@ def _page(
         if len(found) >= limit:
             break
         if not seen:
-            seen = name(row) == before
+            seen = before in names(row)
         elif wanted(row):
             found.append(row)
     if not seen:

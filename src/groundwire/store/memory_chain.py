@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from groundwire.contracts.audit import RETENTION_KIND, Chain
-from groundwire.contracts.errors import InvalidJson, StoreError
+from groundwire.contracts.errors import StoreError
 from groundwire.contracts.records import AuditEntry, AuditHead, AuditRecord, Closing
-from groundwire.store.rules import retention_entry, storable
+from groundwire.store.rules import NOT_STORABLE, retention_entry, storable
 
 _LINK_AT = 256
 
@@ -30,7 +30,7 @@ class MemoryChain:
         self.link()
         try:
             self._append_cleaned(entry)
-        except InvalidJson as error:
+        except NOT_STORABLE as error:
             raise StoreError(f"the audit entry {entry.id} cannot be stored: {error}") from error
         self._bound()
 
@@ -41,7 +41,7 @@ class MemoryChain:
         for entry in entries:
             try:
                 self._append_cleaned(entry)
-            except InvalidJson:
+            except NOT_STORABLE:
                 self._refused.append(entry.id)
         self._bound()
         return self._head
@@ -70,7 +70,7 @@ class MemoryChain:
     def _append_cleaned(self, entry: AuditEntry) -> None:
         try:
             self._append(entry)
-        except InvalidJson:
+        except NOT_STORABLE:
             self._append(storable(Closing(call=None, entry=entry)).entry)
 
     def _append(self, entry: AuditEntry) -> None:

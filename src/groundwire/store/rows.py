@@ -35,6 +35,7 @@ _STATUS = EFFECT_FIELDS.index("status")
 _DURATION = ENTRY_FIELDS.index("duration_ms")
 _EVIDENCE = ENTRY_FIELDS.index("evidence")
 _INTENTS = ENTRY_FIELDS.index("intents")
+_TEXTS = tuple(set(AUDIT_FIELDS) - {"seq", "success", "duration_ms", "error", "evidence", "intents"})
 
 
 def session_values(session: Session) -> tuple[object, ...]:
@@ -107,13 +108,17 @@ def audit_of(row: Row) -> AuditRecord | UnreadableRecord:
         fields["success"] = _read_flag(fields["success"])
         fields["evidence"] = _read_evidence(fields["evidence"])
         fields["intents"] = _read_intents(fields["intents"])
-        _check_number(fields["duration_ms"])
-        for name in AUDIT_FIELDS:
-            _check_text(name, fields[name])
+        _check_numbers(fields["seq"], fields["duration_ms"])
+        for name in _TEXTS:
+            _text_of(name, fields[name])
+        if fields["error"] is not None:
+            _text_of("error", fields["error"])
         seq, previous_hash, hash_ = fields.pop("seq"), fields.pop("previous_hash"), fields.pop("hash")
         return AuditRecord(seq=seq, previous_hash=previous_hash, hash=hash_, entry=AuditEntry(**fields))
     except (GroundwireError, msgspec.ValidationError, ValueError, TypeError) as error:
-        return UnreadableRecord(seq=row[0], record_id=str(row[3]), reason=str(error))
+        seq = row[0] if isinstance(row[0], int) else 0
+        record_id = row[3].encode("utf-8", "replace").decode() if isinstance(row[3], str) else ""
+        return UnreadableRecord(seq=seq, record_id=record_id, reason=str(error))
 
 
 def _read_flag(value: object) -> bool:
@@ -147,15 +152,14 @@ def _evidence_text(evidence: Sequence[Evidence]) -> str:
 def _text_of(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidJson(f"{name} is not text")
+    value.encode()  # what was not UTF-8 has come back as surrogates, and fails here
     return value
 
 
-def _check_number(value: object) -> None:
-    if not isinstance(value, float) or (value == 0 and math.copysign(1.0, value) < 0):
-        raise InvalidJson("duration_ms is not the number that was written")
-
-
-def _check_text(name: str, value: object) -> None:
-    if name in {"seq", "success", "duration_ms", "evidence", "intents"} or (name == "error" and value is None):
-        return
-    _text_of(name, value)
+def _check_numbers(seq: object, duration: object) -> None:
+    if not isinstance(seq, int):
+        raise InvalidJson("seq is not a whole number")
+    if not isinstance(duration, float) or not math.isfinite(duration):
+        raise InvalidJson("duration_ms is not a number")
+    if duration == 0 and math.copysign(1.0, duration) < 0:
+        raise InvalidJson("duration_ms is not the zero that was written")

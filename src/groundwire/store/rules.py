@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from groundwire.contracts.canonical import canonical_json
-from groundwire.contracts.errors import NotFound
+from groundwire.contracts.errors import InvalidJson, NotFound
 from groundwire.contracts.records import (
     AuditEntry,
     AuditHead,
@@ -18,6 +18,9 @@ from groundwire.contracts.records import (
 )
 
 OPEN_STATUSES = (ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED, ConfirmationStatus.DENIED)
+NOT_STORABLE = (InvalidJson, ValueError, OverflowError, TypeError)
+"""How an audit entry shows that it cannot be hashed: lone surrogates, numbers that are none."""
+
 _REPLACEMENT = "\ufffd"
 
 

@@ -1,0 +1,93 @@
+"""The effect ledger of the memory store. Settled effects are bounded; reserved and unknown ones never go by themselves."""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import TypeAlias
+
+import msgspec
+
+from groundwire.contracts.records import Effect, EffectStatus, Transition
+from groundwire.store.rules import accepts, is_lapsed, lapsed
+
+Key: TypeAlias = tuple[str, str, str]
+
+
+class MemoryEffects:
+    def __init__(self, max_settled: int) -> None:
+        self._max_settled = max_settled
+        self._effects: dict[Key, Effect] = {}
+        self._keys: dict[str, Key] = {}
+        self._settled: dict[Key, None] = {}
+
+    def look_up(self, key: Key, now: float) -> Effect | None:
+        """The effect of that key; one whose lease ran out has become unknown."""
+        effect = self._effects.get(key)
+        if effect is not None and is_lapsed(effect, now):
+            effect = self._effects[key] = lapsed(effect)
+        return effect
+
+    def get(self, tenant: str, effect_id: str) -> Effect | None:
+        key = self._keys.get(effect_id)
+        return self._effects.get(key) if key and key[0] == tenant else None
+
+    def newest_first(self, tenant: str) -> Iterable[Effect]:
+        return (effect for effect in reversed(self._effects.values()) if effect.tenant == tenant)
+
+    def put(self, effect: Effect) -> None:
+        key = (effect.tenant, effect.tool, effect.key)
+        earlier = self._effects.get(key)
+        if earlier is not None:
+            del self._keys[earlier.effect_id]
+        self._effects[key] = effect
+        self._keys[effect.effect_id] = key
+
+    def renew(self, owner: str, now: float, lease_until: float) -> int:
+        held = [
+            effect
+            for effect in self._effects.values()
+            if effect.owner == owner and effect.status == EffectStatus.RESERVED and effect.lease_until > now
+        ]
+        for effect in held:
+            self.put(msgspec.structs.replace(effect, lease_until=lease_until, updated_at=now))
+        return len(held)
+
+    def lapse(self, tenant: str, now: float) -> None:
+        for key, effect in self._effects.items():
+            if effect.tenant == tenant and is_lapsed(effect, now):
+                self._effects[key] = lapsed(effect)
+
+    def apply(self, transition: Transition) -> bool:
+        effect = self._effects.get((transition.tenant, transition.tool, transition.key))
+        if effect is None or not accepts(effect, transition):
+            return False
+        self.become(effect, transition, by="")
+        return True
+
+    def become(self, effect: Effect, transition: Transition, *, by: str) -> None:
+        key = (effect.tenant, effect.tool, effect.key)
+        if transition.status is None:
+            self._drop(key)
+            return
+        self._effects[key] = msgspec.structs.replace(
+            effect,
+            status=transition.status,
+            result=transition.result,
+            note=transition.note,
+            decided_by=by,
+            updated_at=transition.now,
+        )
+        if transition.status == EffectStatus.SETTLED:
+            self._settled[key] = None
+            if len(self._settled) > self._max_settled:
+                for old in list(islice(self._settled, self._max_settled // 10)):
+                    self._drop(old)
+
+    def forget(self, settled_before: float) -> int:
+        old = [key for key in self._settled if self._effects[key].updated_at < settled_before]
+        for key in old:
+            self._drop(key)
+        return len(old)
+
+    def _drop(self, key: Key) -> None:
+        del self._keys[self._effects.pop(key).effect_id]
+        self._settled.pop(key, None)
