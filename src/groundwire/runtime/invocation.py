@@ -76,7 +76,9 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
         if task is not None and task.cancelling():
             raise
         return _crash(attempt, "the handler raised CancelledError by itself")
-    except (Exception, SystemExit):  # noqa: BLE001 - the boundary to code that is not ours
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException:  # noqa: BLE001 - the boundary to code that is not ours
         return _crash(attempt, traceback.format_exc()[-OPERATOR_CHARS:])
 
 

@@ -1,7 +1,6 @@
 """The output guard: what a handler returned becomes JSON of a bearable size, or an honest error instead."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ import orjson
 from groundwire.contracts.canonical import JsonValue, dump_json, parse_json, refuse_non_finite
 from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
 from groundwire.contracts.intents import Intent
-from groundwire.contracts.results import ErrorInfo, ToolResult
+from groundwire.contracts.results import ErrorInfo, ToolResult, decode_result, encode_result
 from groundwire.runtime.invocation import Outcome
 from groundwire.runtime.policies.sizes import output_too_large
 from groundwire.runtime.surface import Entry
@@ -43,11 +42,17 @@ class Output:
 def guard_output(entry: Entry, outcome: Outcome) -> Output:
     output = Output(outcome)
     if outcome.error is not None:
+        output.errors = (_sound(outcome.error, entry.limits.max_output_bytes),)
         return output
     value = outcome.value
     if isinstance(value, ToolResult):
-        value = _unpack(value, output)
+        try:
+            value = _unpack(value, output)
+        except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+            return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.NOT_JSON, f"not an envelope: {error}")
         if not output.ok:
+            limit = entry.limits.max_output_bytes
+            output.errors = tuple(_sound(error, limit) for error in output.errors)
             return output
     try:
         output.body = encode_value(value)
@@ -72,8 +77,8 @@ def encode_value(value: Any) -> bytes:
         data = orjson.dumps(value, default=_to_plain, option=_OPTIONS)
     except (TypeError, RecursionError) as error:
         try:
-            return dump_json(value)  # integers past 64 bits
-        except InvalidJson:
+            return dump_json(_all_plain(value))  # integers past 64 bits
+        except Exception:  # noqa: BLE001 - a model's own serializer can raise anything
             raise InvalidJson(str(error)) from None
     if b"null" in data:
         refuse_non_finite(value)
@@ -81,35 +86,57 @@ def encode_value(value: Any) -> bytes:
 
 
 def _to_plain(value: Any) -> Any:
+    plain: Any
     if isinstance(value, msgspec.Struct):
-        return msgspec.to_builtins(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _finite(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if hasattr(value, "model_dump"):
-        return {name: _finite(item) for name, item in value.model_dump(mode="json").items()}
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is not JSON")
+        plain = msgspec.to_builtins(value)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        plain = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    elif hasattr(value, "model_dump"):
+        plain = value.model_dump(mode="json")
+    elif isinstance(value, Mapping):
+        plain = dict(value)
+    else:
+        raise TypeError(f"{type(value).__name__} is not JSON")
+    refuse_non_finite(plain)
+    return plain
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise TypeError("NaN and infinities are not JSON")
-    return value
+def _all_plain(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, dict):
+        return {name: _all_plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_all_plain(item) for item in value]
+    try:
+        return orjson.loads(orjson.dumps(value, option=_OPTIONS))  # dates, ids, enumerations
+    except TypeError:
+        return _all_plain(_to_plain(value))
 
 
 def _unpack(result: ToolResult, output: Output) -> Any:
-    output.warnings = result.warnings
-    if isinstance(result.meta.details, dict):
-        output.details = result.meta.details
-    if result.ok:
-        output.intents = result.intents
+    """Take a handler's envelope apart. What it holds was never checked, so it goes through its own JSON first."""
+    checked = decode_result(encode_result(msgspec.structs.replace(result, data=None)))
+    output.warnings = checked.warnings
+    if isinstance(checked.meta.details, dict):
+        output.details = checked.meta.details
+    if checked.ok:
+        output.intents = checked.intents
         return result.data
-    output.errors = result.errors or (
+    output.errors = checked.errors or (
         ErrorInfo(type=ErrorType.INTERNAL, message="The tool failed without saying why.", partial_side_effects=True),
     )
     output.happened = None if any(error.partial_side_effects for error in output.errors) else False
     return None
+
+
+def _sound(error: ErrorInfo, limit: int) -> ErrorInfo:
+    """The same error with texts that can be written down, and are not longer than any output may be."""
+    message = str(error.message).encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+    detail = None if error.detail is None else str(error.detail).encode("utf-8", "replace").decode()
+    if (message, detail) == (error.message, error.detail):
+        return error
+    return msgspec.structs.replace(error, message=message, detail=detail)
 
 
 def _replace(
@@ -118,6 +145,6 @@ def _replace(
     """The handler returned, so its effect happened: the replacement is final, not a reason to run it again."""
     message = shown or f"{entry.spec.wire_name} ran, but its answer cannot be used."
     output.errors = (ErrorInfo(type=type_, message=message, detail=detail, partial_side_effects=entry.is_action),)
-    output.data, output.body, output.intents = None, b"null", ()
+    output.data, output.body, output.intents, output.warnings, output.details = None, b"null", (), (), None
     output.operator = operator
     return output

@@ -1,0 +1,91 @@
+import pytest
+from jsonschema_rs import Draft202012Validator
+
+from groundwire.contracts.errors import ErrorDetail, ErrorType
+from groundwire.contracts.tools import ToolPolicy, ToolSpec
+from groundwire.runtime.validation import MAX_FAULTS, explain_faults, path_of
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]*$"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 10},
+        "ratio": {"type": ["number", "null"], "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        "kind": {"enum": ["a", "b"]},
+        "fixed": {"const": 7},
+        "tags": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2},
+        "who": {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]},
+        "either": {"oneOf": [{"type": "string"}, {"type": "integer"}]},
+        "secret": {"type": "string"},
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+SPEC = ToolSpec(tool_id="kb.search", wire_name="kb__search", parameters=SCHEMA, policy=ToolPolicy(supplied=("secret",)))
+
+
+def explain(schema=SCHEMA, **arguments):
+    return explain_faults(SPEC, Draft202012Validator(schema), arguments)
+
+
+@pytest.mark.requirement("B-193", "B-110", "C-027")
+@pytest.mark.parametrize(
+    ("arguments", "path", "detail", "advice"),
+    [
+        ({}, "query", ErrorDetail.MISSING_ARGUMENT, "required"),
+        ({"query": 5}, "query", ErrorDetail.TYPE_MISMATCH, "a string, not 5"),
+        ({"query": "abc", "limit": "3"}, "limit", ErrorDetail.TYPE_MISMATCH, 'a whole number, not "3"'),
+        ({"query": "abc", "limit": 1.5}, "limit", ErrorDetail.TYPE_MISMATCH, "a whole number, not 1.5"),
+        ({"query": "abc", "limit": True}, "limit", ErrorDetail.TYPE_MISMATCH, "a whole number, not true"),
+        ({"query": "abc", "ratio": []}, "ratio", ErrorDetail.TYPE_MISMATCH, "null or a number"),
+        ({"query": "abc", "limit": 0}, "limit", ErrorDetail.INVALID_VALUE, "at least 1, not 0"),
+        ({"query": "abc", "limit": 11}, "limit", ErrorDetail.INVALID_VALUE, "at most 10"),
+        ({"query": "abc", "ratio": 0}, "ratio", ErrorDetail.INVALID_VALUE, "more than 0"),
+        ({"query": "abc", "ratio": 1}, "ratio", ErrorDetail.INVALID_VALUE, "less than 1"),
+        ({"query": "a"}, "query", ErrorDetail.INVALID_VALUE, "at least 2 characters, not 1"),
+        ({"query": "abcdef"}, "query", ErrorDetail.INVALID_VALUE, "at most 5 characters"),
+        ({"query": "ABC"}, "query", ErrorDetail.INVALID_VALUE, "^[a-z]*$"),
+        ({"query": "abc", "kind": "c"}, "kind", ErrorDetail.INVALID_VALUE, '"a", "b", not "c"'),
+        ({"query": "abc", "fixed": 8}, "fixed", ErrorDetail.INVALID_VALUE, "7"),
+        ({"query": "abc", "tags": []}, "tags", ErrorDetail.INVALID_VALUE, "at least 1 items"),
+        ({"query": "abc", "tags": ["a", 2]}, "tags[1]", ErrorDetail.TYPE_MISMATCH, "a string, not 2"),
+        ({"query": "abc", "who": {}}, "who.age", ErrorDetail.MISSING_ARGUMENT, "required"),
+        ({"query": "abc", "who": {"age": "x"}}, "who.age", ErrorDetail.TYPE_MISMATCH, "a whole number"),
+        ({"query": "abc", "either": []}, "either", ErrorDetail.INVALID_VALUE, ""),
+        ({"query": "abc", "colour": 1}, "colour", ErrorDetail.UNKNOWN_ARGUMENT, "Known here: query, limit"),
+    ],
+)
+def test_a_fault_has_its_path_a_detail_and_advice(arguments, path, detail, advice):
+    denied = explain(**arguments)
+    assert (denied.type, denied.detail, denied.retryable) == (ErrorType.VALIDATION, detail, False)
+    assert [(fault.path, fault.detail) for fault in denied.faults] == [(path, detail)]
+    assert advice in denied.message
+    assert "kb__search" in denied.message
+
+
+def test_all_faults_are_told_up_to_a_limit():
+    denied = explain(limit=0, kind="c", tags=[])
+    assert {fault.path for fault in denied.faults} == {"query", "limit", "kind", "tags"}
+    many = explain(query="abc", tags=[1] * 50)
+    assert len(many.faults) == MAX_FAULTS
+
+
+def test_supplied_arguments_are_not_among_the_known_ones():
+    assert "secret" not in explain(query="abc", colour=1).message
+
+
+def test_long_values_are_shown_in_part():
+    assert len(explain(query=["x" * 5_000]).message) < 400
+    assert len(explain({"enum": ["x" * 50] * 100}).message) < 900
+
+
+def test_numbers_of_any_size_can_be_shown():
+    assert str(10**40) in explain(query=10**40).message
+
+
+@pytest.mark.parametrize(
+    ("parts", "path"),
+    [([], "arguments"), (["a"], "a"), (["a", "b"], "a.b"), (["a", 0], "a[0]"), (["a", 1, "b"], "a[1].b"), ([0], "[0]")],
+)
+def test_a_path_reads_as_in_code(parts, path):
+    assert path_of(parts) == path
