@@ -7,33 +7,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import reprlib
+import reprlib
 import threading
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Self, TypeVar, Unpack
 
-import msgspec
 from msgspec import Struct, field
 
-from groundwire.contracts.audit import RETENTION_KIND, Chain, ChainReport, ChainVerifier
-from groundwire.contracts.canonical import JsonObject, JsonValue, digest, digest_bytes, dump_json
-from groundwire.contracts.errors import ConfigError, InvalidJson, NotFound
+from groundwire.contracts.audit import Chain, ChainReport, ChainVerifier
+from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json, parse_json
+from groundwire.contracts.errors import ConfigError, InvalidJson
 from groundwire.contracts.events import TurnEnded
 from groundwire.contracts.ports import Checkpoints, Clock, Database, Flags, Ids, Store, TokenEstimator
 from groundwire.contracts.records import (
-    AuditEntry,
-    Closing,
     Confirmation,
     ConfirmationStatus,
     Effect,
     EffectStatus,
-    Transition,
 )
-from groundwire.contracts.results import Meta, ToolResult, encode_result
+from groundwire.contracts.results import ToolResult
 from groundwire.registry import Registry
 from groundwire.runtime.attempt import Attempt, Caller
-from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock, to_iso
+from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock
 from groundwire.runtime.context_window import context_usage, context_warning
+from groundwire.runtime.desk import Desk
 from groundwire.runtime.dispatcher import Dispatcher, StepHook
 from groundwire.runtime.gatekeeper import Gatekeeper
 from groundwire.runtime.ledger import Ledger, LedgerSettings
@@ -87,6 +86,7 @@ class Runtime:
         self._recorder = Recorder(
             store=store, ledger=self._ledger, clock=self._clock, ids=self._ids, estimator=parts.estimator
         )
+        self._desk = Desk(registry.version, store=store, clock=self._clock, ids=self._ids)
         self._dispatcher = self._make_dispatcher()
         self._is_open = False
         self._portal: _Portal | None = None
@@ -180,10 +180,13 @@ class Runtime:
 
     async def approve(self, confirmation_id: str, *, by: str, note: str = "", tenant: str = "default") -> Confirmation:
         """Agree to a call: the same call then passes once."""
-        return await self._decide(tenant, confirmation_id, ConfirmationStatus.APPROVED, by, note)
+        await self.open()
+        return await self._desk.decide(tenant, confirmation_id, ConfirmationStatus.APPROVED, by=by, note=note)
 
     async def deny(self, confirmation_id: str, *, by: str, note: str = "", tenant: str = "default") -> Confirmation:
-        return await self._decide(tenant, confirmation_id, ConfirmationStatus.DENIED, by, note)
+        """Refuse a call: the same call is then refused until the question runs out."""
+        await self.open()
+        return await self._desk.decide(tenant, confirmation_id, ConfirmationStatus.DENIED, by=by, note=note)
 
     async def approvals(
         self,
@@ -194,9 +197,7 @@ class Runtime:
     ) -> list[Confirmation]:
         """Questions to people, newest first. Those that have run out are not pending any more."""
         await self.open()
-        found = await self.store.list_confirmations(tenant, status=status, limit=limit)
-        now = self._clock.now()
-        return [item for item in found if status is not ConfirmationStatus.PENDING or item.expires_at > now]
+        return await self._desk.questions(tenant, status, limit)
 
     async def effects(
         self, *, status: EffectStatus | None = None, tenant: str = "default", limit: int = 50
@@ -216,16 +217,12 @@ class Runtime:
     ) -> None:
         """A person's word on an unknown effect: it happened (with this result), or it did not and may run again."""
         await self.open()
-        effect = await self.store.get_effect(tenant, effect_id)
-        if effect is None:
-            raise NotFound(f"there is no effect {effect_id!r}", hint="groundwire effects list")
-        closing = self._decision(effect, happened=happened, by=by, data=data, note=note)
-        if not await self.store.decide_effect(tenant, effect_id, closing, by=by):
-            raise NotFound(f"effect {effect_id!r} is {effect.status.value}; only unknown effects are decided")
+        result = ToolResult(ok=True, data=parse_json(encode_value(data))) if happened else None
+        await self._desk.reconcile(tenant, effect_id, result, by=by, note=note)
         await self._flush()
 
     async def verify_audit(self, *, with_checkpoints: bool = False) -> ChainReport:
-        """Read the whole chain and say what does not fit."""
+        """Read the whole chain and say what does not fit, also with the heads that were noted outside the store."""
         await self.open()
         checkpoints = self._parts.checkpoints
         if with_checkpoints and checkpoints is None:
@@ -241,9 +238,7 @@ class Runtime:
     async def prune_audit(self, *, older_than_seconds: float, by: str) -> int:
         """Remove old records; the chain keeps a record of that, and stays provable from there on."""
         await self.open()
-        cut = to_iso(self._clock.now() - older_than_seconds)
-        entry = self._operator_entry(RETENTION_KIND, by=by, subject=digest_bytes(cut.encode()))
-        removed = await self.store.prune_audit(created_before=cut, entry=entry)
+        removed = await self._desk.prune(older_than_seconds, by=by)
         await self._flush()
         return removed
 
@@ -310,72 +305,6 @@ class Runtime:
         attempt.task = asyncio.current_task()
         return await self._dispatcher.dispatch(attempt)
 
-    async def _decide(
-        self, tenant: str, confirmation_id: str, status: ConfirmationStatus, by: str, note: str
-    ) -> Confirmation:
-        await self.open()
-        decided = await self.store.decide_confirmation(
-            tenant, confirmation_id, status, by=by, note=note, now=self._clock.now()
-        )
-        found = await self.store.get_confirmation(tenant, confirmation_id)
-        if found is None:
-            raise NotFound(f"there is no approval {confirmation_id!r}", hint="groundwire approvals list")
-        if not decided:
-            state = "expired" if found.status is ConfirmationStatus.PENDING else found.status.value
-            raise NotFound(f"approval {confirmation_id!r} cannot be decided: it is {state}")
-        entry = self._operator_entry("approval", by=by, subject=found.input_digest, tool=found.tool)
-        entry = msgspec.structs.replace(
-            entry, session_id=found.session_id, call_id=found.call_id, decision=status.value, reason=note
-        )
-        self.store.enqueue(Closing(call=None, entry=entry))
-        await self._flush()
-        return found
-
-    def _decision(self, effect: Effect, *, happened: bool, by: str, data: JsonValue, note: str) -> Closing:
-        result = None
-        if happened:
-            meta = Meta(call_id=effect.call_id, registry_version=self.registry.version, tool=effect.tool)
-            result = encode_result(ToolResult(ok=True, data=msgspec.json.decode(encode_value(data)), meta=meta))
-        entry = self._operator_entry("reconcile", by=by, subject=effect.input_digest, tool=effect.tool)
-        entry = msgspec.structs.replace(
-            entry,
-            output_hash=digest(data),
-            decision="happened" if happened else "did not happen",
-            reason=note,
-            effect_key=effect.key,
-            session_id=effect.session_id,
-            call_id=effect.call_id,
-        )
-        transition = Transition(
-            tenant=effect.tenant,
-            tool=effect.tool,
-            key=effect.key,
-            attempt=effect.attempt,
-            status=EffectStatus.SETTLED if happened else None,
-            result=result,
-            note=note,
-            now=self._clock.now(),
-        )
-        return Closing(call=None, entry=entry, transition=transition)
-
-    def _operator_entry(self, kind: str, *, by: str, subject: str, tool: str = "") -> AuditEntry:
-        """The record of something that a person did."""
-        return AuditEntry(
-            id=self._ids.new("aud"),
-            tenant="default",
-            request_id="",
-            tool_name=tool,
-            input_hash=subject,
-            output_hash=subject,
-            success=True,
-            duration_ms=0.0,
-            created_at=to_iso(self._clock.now()),
-            kind=kind,
-            actor=by,
-            approver=by,
-            registry_version=self.registry.version,
-        )
-
     def _log_context(self) -> None:
         usage = self.context_usage()
         log.info(
@@ -411,7 +340,7 @@ def _raw(arguments: JsonObject | str | None) -> str:
     try:
         return dump_json(arguments if arguments is not None else {}).decode()
     except InvalidJson:
-        return _storable(repr(arguments))
+        return f"not JSON: {_storable(reprlib.repr(arguments))}"
 
 
 def _storable(text: str) -> str:

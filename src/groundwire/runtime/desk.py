@@ -1,0 +1,109 @@
+"""The desk: what people decide. They agree to calls, settle what is unknown, and let old records go; all of it audited."""
+
+import msgspec
+
+from groundwire.contracts.audit import RETENTION_KIND
+from groundwire.contracts.canonical import digest, digest_bytes
+from groundwire.contracts.errors import NotFound
+from groundwire.contracts.ports import Clock, Ids, Store
+from groundwire.contracts.records import (
+    AuditEntry,
+    Closing,
+    Confirmation,
+    ConfirmationStatus,
+    Effect,
+    EffectStatus,
+    Transition,
+)
+from groundwire.contracts.results import Meta, ToolResult, encode_result
+from groundwire.runtime.clock import to_iso
+
+
+class Desk:
+    def __init__(self, registry_version: str, *, store: Store, clock: Clock, ids: Ids) -> None:
+        self._registry_version = registry_version
+        self._store = store
+        self._clock = clock
+        self._ids = ids
+
+    async def questions(self, tenant: str, status: ConfirmationStatus | None, limit: int) -> list[Confirmation]:
+        found = await self._store.list_confirmations(tenant, status=status, limit=limit)
+        now = self._clock.now()
+        return [item for item in found if status is not ConfirmationStatus.PENDING or item.expires_at > now]
+
+    async def decide(
+        self, tenant: str, confirmation_id: str, status: ConfirmationStatus, *, by: str, note: str
+    ) -> Confirmation:
+        question = await self._store.get_confirmation(tenant, confirmation_id)
+        if question is None:
+            raise NotFound(f"there is no approval {confirmation_id!r}", hint="groundwire approvals list")
+        entry = msgspec.structs.replace(
+            self._entry("approval", tenant=tenant, by=by, subject=question.input_digest, tool=question.tool),
+            session_id=question.session_id,
+            call_id=question.call_id,
+            decision=status.value,
+            reason=note,
+        )
+        now = self._clock.now()
+        if await self._store.decide_confirmation(tenant, confirmation_id, status, by=by, note=note, now=now):
+            self._store.enqueue(Closing(call=None, entry=entry))
+            await self._store.flush()
+            return msgspec.structs.replace(question, status=status, decided_by=by, note=note, decided_at=now)
+        state = "expired" if question.status is ConfirmationStatus.PENDING else question.status.value
+        raise NotFound(f"approval {confirmation_id!r} cannot be decided: it is {state}")
+
+    async def reconcile(self, tenant: str, effect_id: str, result: ToolResult | None, *, by: str, note: str) -> None:
+        """With a result, the effect happened; without, it did not and its key is free again."""
+        effect = await self._store.get_effect(tenant, effect_id)
+        if effect is None:
+            raise NotFound(f"there is no effect {effect_id!r}", hint="groundwire effects list")
+        closing = self._decision(effect, result, by=by, note=note)
+        if not await self._store.decide_effect(tenant, effect_id, closing, by=by):
+            raise NotFound(f"effect {effect_id!r} is {effect.status.value}; only unknown effects are decided")
+
+    async def prune(self, older_than_seconds: float, *, by: str) -> int:
+        cut = to_iso(self._clock.now() - older_than_seconds)
+        entry = self._entry(RETENTION_KIND, tenant="default", by=by, subject=digest_bytes(cut.encode()))
+        return await self._store.prune_audit(created_before=cut, entry=entry)
+
+    def _decision(self, effect: Effect, result: ToolResult | None, *, by: str, note: str) -> Closing:
+        if result is not None:
+            meta = Meta(call_id=effect.call_id, registry_version=self._registry_version, tool=effect.tool)
+            result = msgspec.structs.replace(result, meta=meta)
+        entry = msgspec.structs.replace(
+            self._entry("reconcile", tenant=effect.tenant, by=by, subject=effect.input_digest, tool=effect.tool),
+            output_hash=digest(result.data if result is not None else None),
+            decision="happened" if result is not None else "did not happen",
+            reason=note,
+            effect_key=effect.key,
+            session_id=effect.session_id,
+            call_id=effect.call_id,
+        )
+        transition = Transition(
+            tenant=effect.tenant,
+            tool=effect.tool,
+            key=effect.key,
+            attempt=effect.attempt,
+            status=EffectStatus.SETTLED if result is not None else None,
+            result=encode_result(result) if result is not None else None,
+            note=note,
+            now=self._clock.now(),
+        )
+        return Closing(call=None, entry=entry, transition=transition)
+
+    def _entry(self, kind: str, *, tenant: str, by: str, subject: str, tool: str = "") -> AuditEntry:
+        return AuditEntry(
+            id=self._ids.new("aud"),
+            tenant=tenant,
+            request_id="",
+            tool_name=tool,
+            input_hash=subject,
+            output_hash=subject,
+            success=True,
+            duration_ms=0.0,
+            created_at=to_iso(self._clock.now()),
+            kind=kind,
+            actor=by,
+            approver=by,
+            registry_version=self._registry_version,
+        )
