@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from groundwire.contracts.errors import ArtifactError, RegistryError
 from groundwire.registry import Registry, Tool
-from groundwire.registry.build import build
 from groundwire.registry.docstrings import read_docstring
 from groundwire.registry.folder import REASONS, read_tools
 
@@ -93,9 +92,9 @@ def build_one(contents) -> None:
         found = read_tools(tools.parent)
         assert len(found.tools) + len(found.problems) == 1
         assert all(problem.reason in REASONS and problem.message for problem in found.problems)
-        report = build(tools.parent, folder)
-        loaded = Registry.load(Path(folder, "tool_registry.json"))
-        assert loaded.version == report.version
+        built = Registry.build(tools.parent)
+        loaded = Registry.from_artifact(built.artifact(), folder)
+        assert loaded.version == built.version
         assert [tool.spec for tool in loaded] == [tool.spec for tool in found.tools]
 
 

@@ -8,6 +8,7 @@ import sys
 import typing
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, Optional
+from unittest.mock import AsyncMock, MagicMock
 
 import pytest
 from inline_snapshot import snapshot
@@ -322,6 +323,10 @@ def test_each_kind_of_function_is_recognised():
     }
     assert Tool("x", handler=Callable()).handler().kind == "async"
     assert Tool("x", handler=functools.partial(waits)).handler().kind == "async"
+    assert Tool("x", handler=AsyncMock()).handler().kind == "async"
+    assert Tool("x", handler=MagicMock()).handler().kind == "sync"
+    assert Tool("x", handler=Desk().ask).handler().kind == "sync"
+    assert Tool("x", handler=print).handler().kind == "sync"
     assert asyncio.run(tool(waits)()) is None
 
 
@@ -378,6 +383,8 @@ def test_annotations_in_quotes_are_resolved():
         ({"zzz": 5}, "unknown_option", "Known options"),
         ({"category": "reading"}, "invalid_option", ""),
         ({"exposure": "secret"}, "invalid_option", ""),
+        ({"description": "\ud800"}, "invalid_option", ""),
+        ({"description": 5}, "invalid_option", ""),
         ({"modes": ("text", "mime")}, "invalid_option", ""),
         ({"modes": ()}, "invalid_option", ""),
         ({"policy": 5}, "invalid_policy", ""),

@@ -1,5 +1,7 @@
 import json
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
@@ -244,7 +246,21 @@ def test_a_handler_imports_its_neighbours_and_not_those_of_another_tool(tools):
         tools.add(name, handler=handler, parameters={"type": "object"}, files=files)
     registry = Registry.build(tools.path)
     assert [tool() for tool in registry] == ["one!", "two!"]
-    assert not list(tools.path.glob("*/__pycache__"))
+    assert not list(tools.path.rglob("__pycache__"))
+
+
+def test_threads_that_meet_at_the_first_call_import_the_handler_once(tools):
+    handler = "import itertools\nCOUNT = itertools.count()\ndef execute(text): return next(COUNT)\n"
+    tools.add("count", handler=handler)
+    registries = [Registry.build(tools.path) for _ in range(8)]
+    together = threading.Barrier(len(registries))
+
+    def call(registry):
+        together.wait(5)
+        return registry.find("count")(text="")
+
+    with ThreadPoolExecutor(len(registries)) as threads:
+        assert sorted(threads.map(call, registries)) == list(range(len(registries)))
 
 
 def test_a_module_is_shared_by_registries_of_the_same_code(tools):

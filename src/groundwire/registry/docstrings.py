@@ -6,7 +6,8 @@ Reads the Google, NumPy and reST conventions by their shape. Knows nothing of fu
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _ARGUMENT_SECTIONS = frozenset({"args", "arguments", "parameters", "params", "keyword args", "keyword arguments"})
 _OTHER_SECTIONS = frozenset({"returns", "return", "yields", "yield", "raises", "other parameters", "receives", "warns"})
@@ -18,8 +19,7 @@ _PARAMETER_FIELDS = frozenset({"param", "parameter", "arg", "argument", "key", "
 _KNOWN_FIELDS = _PARAMETER_FIELDS | {"type", "return", "returns", "rtype", "raise", "raises", "yield", "yields"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Docstring:
+class Docstring(Struct, frozen=True, kw_only=True):
     summary: str = ""
     description: str = ""
     parameters: dict[str, str] = field(default_factory=dict)

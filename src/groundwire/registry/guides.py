@@ -1,15 +1,15 @@
 """A guide as data: its summary and its opening words. Knows Markdown only as far as headings go."""
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from groundwire.registry.docstrings import first_paragraph
 
 _UNDERLINE = re.compile(r"(?:=+|-{3,}|\*{3,}|_{3,})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guide:
+class Guide(Struct, frozen=True, kw_only=True):
     """`summary` is the first plain line, empty when there is none; `rival` is the second line, where that differs."""
 
     summary: str = ""

@@ -4,8 +4,9 @@ Knows signatures and a tool's spec. Does not call anything: time limits, threads
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from groundwire.contracts.errors import RegistryError
 from groundwire.contracts.tools import ToolSpec
@@ -27,8 +28,7 @@ class ArgumentFault(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handler:
+class Handler(Struct, frozen=True, kw_only=True):
     """`convert` is None when the validated JSON arguments can be passed as they are."""
 
     function: Callable[..., Any]

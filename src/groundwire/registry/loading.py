@@ -5,11 +5,13 @@ say `from .helper import x`. Knows nothing of schemas or of the artifact.
 """
 
 import importlib
+import os
 import re
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +22,8 @@ from groundwire.registry.contents import HANDLER_FILE, handler_hash, read_digest
 from groundwire.registry.handlers import Handler, bind
 
 _BUILT_FROM = "__groundwire_hash__"
+_OPENING = threading.Lock()
+"""Held while a folder enters `sys.modules`, which all threads share."""
 
 
 class _FreshLoader(SourceFileLoader):
@@ -65,7 +69,7 @@ def _import_handler(folder: Path, spec: ToolSpec) -> ModuleType:
             reason="handler_changed",
             hint="Run `groundwire build` and start again.",
         )
-    name = _open_package(folder, found)
+    name = _open_package(folder, found, {PurePosixPath(path).parent for path in digests})
     try:
         return importlib.import_module(f"{name}.{HANDLER_FILE.removesuffix('.py')}")
     except (Exception, SystemExit) as error:
@@ -75,22 +79,23 @@ def _import_handler(folder: Path, spec: ToolSpec) -> ModuleType:
         ) from error
 
 
-def _open_package(folder: Path, found: str) -> str:
+def _open_package(folder: Path, found: str, inner: Iterable[PurePosixPath]) -> str:
     """Make the folder importable, anew if its code is not what was imported before."""
     place = folder.resolve()
-    name = f"groundwire_tool_{re.sub(r'[^A-Za-z0-9]', '_', folder.name)}_{digest_bytes(str(place).encode())[:12]}"
-    known = sys.modules.get(name)
-    if known is not None and getattr(known, _BUILT_FROM, "") == found:
-        return name
-    package = ModuleType(name)
-    package.__path__ = [str(place)]
-    setattr(package, _BUILT_FROM, found)
-    for module in [module for module in sys.modules if module.startswith(name + ".")]:
-        sys.modules.pop(module, None)
-    sys.path_importer_cache[str(place)] = FileFinder(
-        str(place), (ExtensionFileLoader, EXTENSION_SUFFIXES), (_FreshLoader, SOURCE_SUFFIXES)
-    )
-    sys.modules[name] = package
+    name = f"groundwire_tool_{re.sub(r'[^A-Za-z0-9]', '_', folder.name)}_{digest_bytes(os.fsencode(place))[:12]}"
+    with _OPENING:
+        if getattr(sys.modules.get(name), _BUILT_FROM, "") == found:
+            return name
+        package = ModuleType(name)
+        package.__path__ = [str(place)]
+        setattr(package, _BUILT_FROM, found)
+        for module in [module for module in sys.modules if module.startswith(f"{name}.")]:
+            sys.modules.pop(module, None)
+        for path in (place, *(place / each for each in inner)):
+            sys.path_importer_cache[str(path)] = FileFinder(
+                str(path), (ExtensionFileLoader, EXTENSION_SUFFIXES), (_FreshLoader, SOURCE_SUFFIXES)
+            )
+        sys.modules[name] = package
     return name
 
 

@@ -3,13 +3,12 @@
 Knows options, signatures and schemas. Knows neither `Tool`, which wraps what is made here, nor any other tool.
 """
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from groundwire.contracts.canonical import digest
 from groundwire.contracts.errors import RegistryError
@@ -95,8 +94,7 @@ class AuthoredSource:
         return self._handler
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Draft:
+class _Draft(Struct, frozen=True, kw_only=True):
     """What is known of a tool before its options are read: from annotations, or from nothing."""
 
     parameters: object = None
@@ -111,6 +109,7 @@ def author_tool(name: str, function: Function | None, options: ToolOptions, *, a
     tool_id = check_name(name)
     _refuse_unknown(tool_id, options)
     draft = _draft(tool_id, function, options, annotated=annotated)
+    _check_text(tool_id, options.get("description", ""), options.get("guide", ""))
     guide = read_guide(options.get("guide", ""))
     description = options.get("description") or draft.docstring.description or guide.description
     parameters = copy_schema(draft.parameters, reason="invalid_parameters", of=tool_id)
@@ -169,12 +168,23 @@ def _refuse_unknown(tool_id: str, options: ToolOptions) -> None:
     known = list(ToolOptions.__annotations__)
     for option in options:
         if option not in known:
+            import difflib
+
             near = difflib.get_close_matches(option, [*known, "name", "handler"], n=1, cutoff=0.5)
             raise RegistryError(
                 f"The tool {tool_id} has the unknown option {option!r}.",
                 reason="unknown_option",
                 hint=f"Did you mean {near[0]!r}?" if near else f"Known options: {', '.join(known)}.",
             )
+
+
+def _check_text(tool_id: str, *texts: str) -> None:
+    """What cannot be written as UTF-8 could neither be hashed nor sent."""
+    try:
+        for text in texts:
+            text.encode()
+    except (UnicodeEncodeError, AttributeError):
+        raise RegistryError(f"The description of {tool_id} is not text.", reason="invalid_option") from None
 
 
 def _policy(tool_id: str, options: ToolOptions) -> ToolPolicy:

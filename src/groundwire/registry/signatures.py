@@ -3,13 +3,15 @@
 Imports no schema library. What a parameter's annotation becomes as JSON Schema is the business of `annotations`.
 """
 
+import functools
 import inspect
 import sys
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from groundwire.contracts.errors import RegistryError
 
@@ -23,8 +25,7 @@ _PLAIN_METADATA = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
+class Argument(Struct, frozen=True, kw_only=True):
     """One parameter. `label` is its name in the schema, which an alias may set apart from `name`.
 
     `field` is the pydantic field that holds the default, where the function itself has none.
@@ -43,8 +44,7 @@ class Argument:
         return self.label == self.name and self.field is None and is_plain(self.annotation)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
+class Signature(Struct, frozen=True, kw_only=True):
     arguments: tuple[Argument, ...]
     kind: Kind
     wants_context: bool
@@ -83,13 +83,16 @@ def read_signature(function: Callable[..., Any], *, of: str, lenient: bool = Fal
 def kind_of(function: Callable[..., Any], *, of: str) -> Kind:
     if not callable(function):
         raise _refusal(of, f"is {type(function).__name__}, which cannot be called")
-    called = function if inspect.isroutine(inspect.unwrap(function)) else getattr(function, "func", function)
-    called = called if inspect.isroutine(called) else type(called).__call__
-    if inspect.isasyncgenfunction(called):
+    called = function.func if isinstance(function, functools.partial) else function
+    if not hasattr(called, "__code__") and not inspect.isroutine(called):
+        called = type(called).__call__
+    # The flags are also what a mock of an async function carries, which is not a function itself.
+    flags = getattr(getattr(called, "__code__", None), "co_flags", 0)
+    if flags & inspect.CO_ASYNC_GENERATOR:
         return "stream"
-    if inspect.iscoroutinefunction(called):
+    if flags & inspect.CO_COROUTINE:
         return "async"
-    if inspect.isgeneratorfunction(called):
+    if flags & inspect.CO_GENERATOR:
         raise _refusal(of, "is a generator; make it an async generator (async def) to stream progress")
     return "sync"
 
