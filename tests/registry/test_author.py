@@ -129,6 +129,11 @@ def test_without_options_a_tool_is_a_utility_for_models_in_both_modes():
         (Colour, {"$ref": "#/$defs/Colour"}),
         (list[Point], {"type": "array", "items": {"$ref": "#/$defs/Point"}}),
         (Options | None, {"anyOf": [{"$ref": "#/$defs/Options"}, {"type": "null"}]}),
+        (Annotated[Options, Field(description="How.")], {"$ref": "#/$defs/Options", "description": "How."}),
+        (
+            dict[str, list[Options]],
+            {"type": "object", "additionalProperties": {"type": "array", "items": {"$ref": "#/$defs/Options"}}},
+        ),
     ],
     ids=str,
 )
@@ -244,6 +249,7 @@ def test_arguments_are_converted_to_what_the_function_asks_for():
         (datetime, "yesterday", ("value",)),
         (list[Point], [{"x": 1}, {"x": "one"}], ("value", 1, "x")),
         (Point | None, {"x": "one"}, ("value", "x")),
+        (Point | Colour, {"x": "one"}, ("value", "x")),
         (Annotated[str, AfterValidator(lambda text: int(text) and text)], "none", ("value",)),
     ],
     ids=str,
@@ -348,6 +354,31 @@ def test_a_function_that_cannot_be_called_by_name_is_refused(function, reason, w
         tool(name="odd")(function)
     assert caught.value.reason == reason
     assert word in caught.value.message
+
+
+def test_a_default_without_json_form_is_not_shown():
+    nothing = object()
+
+    def function(value: Any = nothing):
+        return value is nothing
+
+    assert properties(function) == {"value": {}}
+    assert tool(function)() is True
+
+
+def test_a_return_annotation_that_cannot_be_resolved_is_no_result_schema():
+    def function() -> "Nowhere": ...  # noqa: F821 - what the test is about
+
+    assert tool(function).spec.result is None
+
+
+def test_a_schema_given_to_the_decorator_is_taken_as_it_is():
+    @tool(parameters={"type": "object", "properties": {"text": {"type": "string", "maxLength": 5}}})
+    def echo(text):
+        """Echo."""
+
+    assert echo.spec.parameters["properties"] == {"text": {"type": "string", "maxLength": 5}}
+    assert echo.spec.description == "Echo."
 
 
 def test_a_bound_method_is_a_function():

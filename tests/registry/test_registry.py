@@ -195,6 +195,16 @@ def test_an_artifact_cannot_name_just_any_function(registry, path):
     assert caught.value.reason == "handler_gone"
 
 
+def test_a_clients_tool_has_no_handler_after_loading_either():
+    with pytest.raises(RegistryError) as caught:
+        Registry.from_artifact(Registry([Tool("client")]).artifact()).find("client").handler()
+    assert caught.value.reason == "no_handler"
+
+
+def test_a_registry_shows_version_and_size(registry):
+    assert repr(registry) == f"Registry({registry.version}, 3 tools)"
+
+
 def test_a_missing_artifact_says_how_to_make_one(tmp_path):
     with pytest.raises(ArtifactError) as caught:
         Registry.load(tmp_path / "tool_registry.json")

@@ -46,6 +46,13 @@ def test_writing_says_what_was_written_and_never_overwrites(tmp_path):
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["groundwire.toml"]
 
 
+def test_a_place_that_cannot_be_written_is_a_named_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RegistryError) as caught:
+        write_sample(tmp_path / "file")
+    assert caught.value.reason == "unwritable"
+
+
 @pytest.mark.requirement("B-139")
 def test_the_weather_is_made_up_but_always_the_same(project):
     weather = Registry.build("tools").find("get_weather")
