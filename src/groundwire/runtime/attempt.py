@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.runtime.clock import to_iso
 
 if TYPE_CHECKING:
     from groundwire.contracts.records import Charge, Confirmation, Effect
@@ -72,6 +73,22 @@ class Attempt:
         if entry is None or not entry.is_action or not self.began:
             return False
         return self.committed or not entry.spec.policy.commits
+
+    def supplied(self, name: str) -> JsonValue:
+        """The value that the executor gives for an argument of this name, or None when it has none."""
+        if name in self.turn.supplied:
+            return self.turn.supplied[name]
+        match name:
+            case "request_id":
+                return self.turn.run_id or self.call_id
+            case "actor":
+                return self.turn.actor
+            case "timestamp":
+                return to_iso(self.started_at)
+            case "idempotency_key":
+                return self.given_key or self.key or None
+            case _:
+                return None
 
     def warn(self, text: str) -> None:
         self.warnings = (*self.warnings, text)

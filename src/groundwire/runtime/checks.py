@@ -162,7 +162,7 @@ def _assign_key(attempt: Attempt, entry: Entry) -> None:
 def _supply_one(attempt: Attempt, name: str) -> Deny | None:
     turn = attempt.turn
     given = name in attempt.arguments
-    value = turn.supplied_value(name, attempt)
+    value = attempt.supplied(name)
     if attempt.caller == "model":
         if given and attempt.arguments[name] != value:
             attempt.warn(f"{name} is filled in by the system; the value that was sent is ignored.")

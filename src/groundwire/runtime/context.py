@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json
 from groundwire.contracts.errors import ErrorDetail, ErrorType, ToolError
@@ -15,17 +15,26 @@ if TYPE_CHECKING:
     from groundwire.contracts.messages import Message
     from groundwire.contracts.results import ToolResult
     from groundwire.runtime.attempt import Attempt
-    from groundwire.runtime.dispatcher import Dispatcher
+
+
+class Services(Protocol):
+    """What the dispatcher does for a handler that is running."""
+
+    resources: Mapping[str, Any]
+
+    async def call_from(self, parent: Attempt, name: str, raw: str) -> ToolResult: ...
+
+    def holds_lease(self, attempt: Attempt) -> bool: ...
 
 
 class Context:
     """Passed to handlers that have a parameter named `context`."""
 
-    __slots__ = ("_attempt", "_dispatcher", "_loop")
+    __slots__ = ("_attempt", "_loop", "_services")
 
-    def __init__(self, attempt: Attempt, dispatcher: Dispatcher) -> None:
+    def __init__(self, attempt: Attempt, services: Services) -> None:
         self._attempt = attempt
-        self._dispatcher = dispatcher
+        self._services = services
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -62,7 +71,7 @@ class Context:
 
     @property
     def request_id(self) -> str:
-        return str(self._attempt.turn.supplied_value("request_id", self._attempt))
+        return str(self._attempt.supplied("request_id"))
 
     @property
     def idempotency_key(self) -> str:
@@ -81,7 +90,7 @@ class Context:
     @property
     def resources(self) -> Mapping[str, Any]:
         """What the application gave the runtime for its tools, by name."""
-        return self._dispatcher.resources
+        return self._services.resources
 
     async def commit(self) -> None:
         """The point of no return: after it the effect counts as done, whatever happens to the call."""
@@ -107,14 +116,14 @@ class Context:
 
     async def call(self, name: str, arguments: JsonObject | None = None) -> ToolResult:
         """Call another tool as part of this one: same budget, same turn, recorded as its child."""
-        return await self._dispatcher.call_from(self._attempt, name, dump_json(arguments or {}).decode())
+        return await self._services.call_from(self._attempt, name, dump_json(arguments or {}).decode())
 
     def call_sync(self, name: str, arguments: JsonObject | None = None) -> ToolResult:
         """The same for a handler that runs in a thread."""
         return asyncio.run_coroutine_threadsafe(self.call(name, arguments), self._loop).result()
 
     def _check_lease(self) -> None:
-        if not self._dispatcher.holds_lease(self._attempt):
+        if not self._services.holds_lease(self._attempt):
             raise ToolError(
                 ErrorType.CONFLICT, "The reservation ran out.", retryable=True, detail=ErrorDetail.LEASE_LOST
             )

@@ -75,7 +75,7 @@ class Gatekeeper:
                 scope=stored_scope(
                     budget,
                     session_id=turn.session_id,
-                    request_id=str(turn.supplied_value("request_id", attempt)),
+                    request_id=str(attempt.supplied("request_id")),
                     arguments=attempt.arguments,
                 ),
                 amount=1.0 if budget.unit == "calls" else 0.0,

@@ -59,9 +59,13 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
         blocking = entry.spec.policy.blocking
         if handler.kind == "sync" and not (entry.is_action if blocking is None else blocking):
             attempt.began = True
-            return Outcome(value=handler.function(**arguments))
-        attempt.began = True
-        coroutine = _coroutine(attempt, handler, arguments, threads)
+            value = handler.function(**arguments)
+            if not isinstance(value, Coroutine):
+                return Outcome(value=value)
+            coroutine: Coroutine[Any, Any, Any] = value  # a plain function around an asynchronous one
+        else:
+            attempt.began = True
+            coroutine = _coroutine(attempt, handler, arguments, threads)
         return Outcome(value=await run_limited(coroutine, entry.limits.hard_ms / 1000, attempt))
     except ToolError as error:
         return _declared_failure(error, attempt)

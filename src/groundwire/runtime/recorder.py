@@ -222,7 +222,7 @@ class Recorder:
             if budget.by == "turn":
                 turn.used[budget.name] = turn.used.get(budget.name, 0.0) + amount
                 continue
-            request_id = str(turn.supplied_value("request_id", attempt))
+            request_id = str(attempt.supplied("request_id"))
             scope = stored_scope(budget, session_id=turn.session_id, request_id=request_id, arguments=attempt.arguments)
             stored.append(Charge(name=budget.name, scope=scope, amount=amount))
         return tuple(stored)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import reprlib
-import reprlib
 import threading
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager

@@ -5,30 +5,38 @@ Its state lives with it and can be rebuilt from the stored calls; the session's 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ErrorType
 from groundwire.contracts.events import Event
 from groundwire.contracts.intents import Intent
 from groundwire.contracts.messages import Message
-from groundwire.runtime.clock import to_iso
 from groundwire.runtime.context_window import CONTEXT_WINDOW, context_warning
 
 if TYPE_CHECKING:
     from groundwire.contracts.records import CallRecord, Session
     from groundwire.contracts.results import ToolResult
     from groundwire.registry import Tool
-    from groundwire.runtime.attempt import Attempt
     from groundwire.runtime.surface import Entry, Surface
 
 log = logging.getLogger("groundwire")
 
 EventSink = Callable[[Event], None]
+
+
+class OpenCall(Protocol):
+    """A call in flight, as far as its turn is concerned."""
+
+    cancel_requested: bool
+    task: asyncio.Task[object] | None
+
+    async def wait(self) -> None: ...
 
 
 class TurnOptions(TypedDict, total=False):
@@ -81,7 +89,7 @@ class Turn:
         self.refusals = 0
         self.calls = 0
         self.peak_tokens = 0
-        self.open: dict[str, Attempt] = {}
+        self.open: dict[str, OpenCall] = {}
         self.closed: dict[str, tuple[str, str, ToolResult]] = {}
         self.intents: list[tuple[str, str, Intent]] = []
         self.extra: dict[str, Entry] = {}
@@ -120,11 +128,6 @@ class Turn:
         if tool_id in self.looped:
             self.masked.add(tool_id)
         self.looped.add(tool_id)
-
-    def supplied_value(self, name: str, attempt: Attempt) -> JsonValue:
-        if name in self.supplied:
-            return self.supplied[name]
-        return _DEFAULT_SUPPLIERS[name](self, attempt) if name in _DEFAULT_SUPPLIERS else None
 
     def note_context(self, tokens: int, window: int = CONTEXT_WINDOW) -> None:
         """Remember how full the model's context is, and warn before it overflows."""
@@ -171,11 +174,3 @@ class Turn:
                 for budget in entry.turn_budgets:
                     if budget.unit == "calls":
                         self.used[budget.name] = self.used.get(budget.name, 0) + 1
-
-
-_DEFAULT_SUPPLIERS: dict[str, Callable[[Turn, Attempt], JsonValue]] = {
-    "request_id": lambda turn, attempt: turn.run_id or attempt.call_id,
-    "actor": lambda turn, _: turn.actor,
-    "timestamp": lambda _, attempt: to_iso(attempt.started_at),
-    "idempotency_key": lambda _, attempt: attempt.given_key or attempt.key or None,
-}
