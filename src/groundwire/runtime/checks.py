@@ -6,7 +6,7 @@ Synchronous and without a store. They fill in the attempt as they go.
 from collections.abc import Callable
 from typing import TypeAlias
 
-from groundwire.contracts.canonical import canonical_json, digest_bytes, parse_json
+from groundwire.contracts.canonical import JsonObject, canonical_json, digest_bytes, parse_json
 from groundwire.contracts.decisions import Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
 from groundwire.runtime.attempt import Attempt
@@ -95,7 +95,7 @@ def supply(attempt: Attempt) -> Deny | None:
     entry = entry_of(attempt)
     supplied = entry.spec.policy.supplied
     attempt.compared = (
-        compared_arguments(entry.spec, attempt.arguments, attempt.turn.supplied) if supplied else attempt.arguments
+        compared_arguments(entry.spec, attempt.arguments, _named(attempt)) if supplied else attempt.arguments
     )
     attempt.digest = digest_bytes(canonical_json(attempt.compared))
     if entry.is_action or attempt.given_key is not None or entry.limits.confirm:
@@ -148,7 +148,7 @@ def _assign_key(attempt: Attempt, entry: Entry) -> None:
     elif turn.run_id:
         attempt.key = effect_key(
             entry.spec,
-            attempt.arguments,
+            _scoped(attempt, entry),
             attempt.digest,
             run_id=turn.run_id,
             session_id=turn.session_id,
@@ -157,6 +157,24 @@ def _assign_key(attempt: Attempt, entry: Entry) -> None:
     else:  # a call outside a run, without a key, is meant to happen each time
         attempt.key = f"once:{turn.session_id}:{attempt.call_id}"
         attempt.is_fresh = not attempt.given_id
+
+
+def _named(attempt: Attempt) -> JsonObject:
+    """What the request was opened with; a caller that is no model may also name objects in the arguments."""
+    turn = attempt.turn
+    return turn.supplied if attempt.caller == "model" else {**attempt.arguments, **turn.supplied}
+
+
+def _scoped(attempt: Attempt, entry: Entry) -> JsonObject:
+    """The arguments that a scope may name: with the values that the executor will supply, not a model's own."""
+    supplied = entry.spec.policy.supplied
+    if not supplied or isinstance(entry.spec.policy.scope, str):
+        return attempt.arguments
+    values = dict(attempt.arguments)
+    for name in supplied:
+        if attempt.caller == "model" or name not in values:
+            values[name] = attempt.supplied(name)
+    return values
 
 
 def _supply_one(attempt: Attempt, name: str) -> Deny | None:

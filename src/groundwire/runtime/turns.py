@@ -74,6 +74,8 @@ class Turn:
         self.supplied: dict[str, JsonValue] = dict(options.get("supplied", {}))
         if self.request_id:
             self.supplied.setdefault("request_id", self.request_id)
+        elif "request_id" in self.supplied:
+            self.request_id = str(self.supplied["request_id"])
         if "actor" in options:
             self.supplied.setdefault("actor", self.actor)
         self.on_event = options.get("on_event")
