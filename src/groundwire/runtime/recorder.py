@@ -157,7 +157,10 @@ class Recorder:
         ending.attempt.is_closed = True
         if ending.transition is None:
             self._waiting.append(ending)
-            if len(self._waiting) >= MAX_WAITING:
+            if ending.charges:  # the next call's budget must see them
+                self._hand_over()
+                await self._store.flush()
+            elif len(self._waiting) >= MAX_WAITING:
                 self._hand_over()
             return
         self._hand_over()
