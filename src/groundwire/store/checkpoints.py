@@ -23,9 +23,9 @@ class CheckpointFile:
             return
         line = dump_json({"seq": head.seq, "hash": head.hash}) + b"\n"
         try:
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
             try:
-                os.write(file, line)
+                os.write(file, line if _ends_whole(file) else b"\n" + line)
                 if self._fsync:
                     os.fsync(file)
             finally:
@@ -38,7 +38,7 @@ class CheckpointFile:
         self._noted = head
 
     def read(self) -> Sequence[AuditHead]:
-        """All heads noted. A last line that a crash tore off is passed over; damage elsewhere is an error."""
+        """All heads noted. A line that a crash tore off is passed over; any other damage is an error."""
         try:
             lines = self._path.read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -50,12 +50,17 @@ class CheckpointFile:
             head = _head_of(line)
             if head is not None:
                 heads.append(head)
-            elif line.strip() and number < len(lines):
+            elif line.strip() and (line.endswith(b"}") or not line.startswith(b"{")):
                 raise StoreError(
                     f"line {number} of the checkpoint file {self._path.name} is damaged",
                     hint="Compare it with a copy: a checkpoint that cannot be read proves nothing.",
                 )
         return heads
+
+
+def _ends_whole(file: int) -> bool:
+    size = os.fstat(file).st_size
+    return size == 0 or os.pread(file, 1, size - 1) == b"\n"
 
 
 def _head_of(line: bytes) -> AuditHead | None:

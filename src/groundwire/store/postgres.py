@@ -186,8 +186,17 @@ class PostgresEngine:
         self._is_single = single
         if not single:
             soft = self._syncs and not durable
-            await self._writing.execute("BEGIN; SET LOCAL synchronous_commit = off" if soft else "BEGIN")
+            await self._frame("BEGIN; SET LOCAL synchronous_commit = off" if soft else "BEGIN")
         return PostgresTransaction(self._writing)
+
+    async def _frame(self, begin: str) -> None:
+        try:
+            await self._writing.execute(begin)
+        except (self._driver.PostgresError, self._driver.InterfaceError, OSError):
+            # The connection died while nobody used it. Nothing is lost yet, so a new one may try.
+            self._drop([self._writing])
+            self._writing = await self._connect()
+            await self._writing.execute(begin)
 
     async def commit(self) -> None:
         if not self._is_single and await self._writing.execute("COMMIT") != "COMMIT":

@@ -19,7 +19,6 @@ from groundwire.store.transactions import Durability, Program, Row, T, Transacti
 from groundwire.store.works import Work
 from groundwire.store.writers import Writer
 
-_BUSY_SECONDS = 10.0
 _PLACEHOLDER = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\d+)")
 _MEMORY = ":memory:"
 
@@ -47,12 +46,17 @@ class SqliteStore(SqlStore):
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, durability: Durability = "process", chain: Chain | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: Durability = "process",
+        chain: Chain | None = None,
+        busy_seconds: float = 10.0,
     ) -> None:
         if durability not in {"process", "power"}:
             raise ConfigError(f"durability is process or power, not {durability}")
         syncs = durability == "power" and os.fspath(path) != _MEMORY
-        engine = SqliteEngine(path, syncs=syncs)
+        engine = SqliteEngine(path, syncs=syncs, busy_seconds=busy_seconds)
         writer = Writer(engine, chain or Chain(), syncs=syncs)
         batches: Batches = ThreadBatches(writer) if syncs else InlineBatches(writer)
 
@@ -134,8 +138,9 @@ def _split(script: str) -> Iterable[str]:
 class SqliteEngine:
     """The file's connections: one that writes and, where a thread writes, another one that reads."""
 
-    def __init__(self, path: str | os.PathLike[str], *, syncs: bool) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, syncs: bool, busy_seconds: float) -> None:
         self._path = path
+        self._busy_seconds = busy_seconds
         self._syncs = syncs
         self._is_full = False
         self._opening = threading.Lock()
@@ -174,7 +179,7 @@ class SqliteEngine:
     def _new_connection(self) -> sqlite3.Connection:
         # Each connection has one user at a time: the loop's thread or the writing one.
         connection = sqlite3.connect(
-            self._path, timeout=_BUSY_SECONDS, isolation_level=None, cached_statements=256, check_same_thread=False
+            self._path, timeout=self._busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
         )
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA fullfsync = ON")

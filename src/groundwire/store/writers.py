@@ -6,7 +6,7 @@ Above it a queue decides when, below it stands one writing connection. It knows 
 from collections.abc import Iterable, Sequence
 
 from groundwire.contracts.audit import Chain
-from groundwire.contracts.errors import GroundwireError, StoreError, StoreUnavailable
+from groundwire.contracts.errors import GroundwireError, InvalidJson, StoreError, StoreUnavailable
 from groundwire.contracts.records import AuditHead, CallRecord, Closing
 from groundwire.store import ledger
 from groundwire.store import statements as sql
@@ -214,9 +214,16 @@ class Writer:
         return is_there
 
     def _explain(self, error: Exception) -> GroundwireError:
-        return error if isinstance(error, GroundwireError) else self._engine.explain(error)
+        if isinstance(error, InvalidJson):
+            return StoreError(f"only JSON can be stored: {error.message}")
+        if isinstance(error, GroundwireError):
+            return error
+        explained = self._engine.explain(error)
+        explained.__cause__ = error
+        return explained
 
 
-def _fail(works: Iterable[Work], error: GroundwireError) -> None:
+def _fail(works: Iterable[Work], error: StoreUnavailable) -> None:
     for work in works:
-        work.error = error
+        work.error = StoreUnavailable(error.message, hint=error.hint)
+        work.error.__cause__ = error.__cause__

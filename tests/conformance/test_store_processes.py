@@ -1,0 +1,104 @@
+"""Several processes on one store, and processes that die."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from groundwire.contracts.records import EffectStatus
+from tests.conformance.builders import verify
+
+
+@pytest.fixture
+def start(repository, shared_url):
+    """Start a process that waits to be told to go."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(repository), *sys.path]))}
+    started = []
+
+    def run(command, name="child"):
+        arguments = [sys.executable, "-m", "tests.conformance.child", command, shared_url, name]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen(arguments, cwd=repository, env=environment, **pipes))
+        return started[-1]
+
+    yield run
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+@pytest.fixture
+def children(start):
+    """Let processes go together; what each said, and how it ended."""
+
+    def run(command, count=1):
+        started = [start(command, f"child{number}") for number in range(count)]
+        for child in started:
+            child.stdin.write("go\n")
+            child.stdin.flush()
+        said = [child.communicate(timeout=120)[0].strip() for child in started]
+        return said, [child.returncode for child in started]
+
+    return run
+
+
+def test_a_thousand_from_four_processes_reserve_one_key_once(children):
+    said, ended = children("reserve", 4)
+    assert ended == [0, 0, 0, 0]
+    assert sorted(said) == ["0", "0", "0", "1"]
+
+
+def test_charges_of_three_processes_stop_exactly_at_the_limit(children):
+    said, ended = children("charge", 3)
+    assert ended == [0, 0, 0]
+    assert sum(map(int, said)) == 70
+
+
+async def test_records_of_three_processes_form_one_chain(children, shared):
+    _, ended = children("write", 3)
+    assert ended == [0, 0, 0]
+    report = await verify(shared)
+    assert (report.ok, report.records) == (True, 600)
+    assert len(await shared.list_effects("acme", status=EffectStatus.SETTLED, limit=1000)) == 300
+
+
+async def test_what_was_closed_survives_the_death_of_the_process(children, shared):
+    assert children("die-after-close")[1] == [-signal.SIGKILL]
+    assert await shared.find_call("acme", "ses_1", "call_closed") is not None
+    assert await shared.find_call("acme", "ses_1", "call_deferred") is not None
+    assert (await shared.get_effect("acme", "eff_key_1")).status is EffectStatus.SETTLED
+    report = await verify(shared)
+    assert (report.ok, report.records) == (True, 2)
+
+
+async def test_what_was_flushed_survives_the_death_of_the_process(children, shared):
+    assert children("die-after-flush")[1] == [-signal.SIGKILL]
+    assert len(await shared.list_calls("acme")) == 10
+    report = await verify(shared)
+    assert (report.ok, report.records) == (True, 10)
+
+
+async def test_a_reservation_of_a_dead_process_becomes_unknown(children, shared):
+    assert children("die-after-reserve")[1] == [-signal.SIGKILL]
+    held = await shared.find_effect("acme", "create_order", "key_1", now=9.0)
+    assert held.status is EffectStatus.RESERVED
+    assert (await shared.find_effect("acme", "create_order", "key_1", now=10.0)).status is EffectStatus.UNKNOWN
+
+
+async def test_whatever_was_acknowledged_before_the_kill_is_there(start, shared):
+    child = start("write-until-killed")
+    child.stdin.write("go\n")
+    child.stdin.flush()
+    acknowledged = [child.stdout.readline().strip() for _ in range(200)]
+    child.send_signal(signal.SIGKILL)
+    acknowledged += [line.strip() for line in child.stdout if line.endswith("\n")]
+    for key in acknowledged:
+        found = await shared.find_effect("acme", "create_order", key, now=5.0)
+        assert found is not None, key
+        assert found.status is EffectStatus.SETTLED, key
+        assert await shared.find_call("acme", "ses_1", f"call_{key}") is not None
+    report = await verify(shared)
+    assert report.ok
+    assert report.records >= len(acknowledged)

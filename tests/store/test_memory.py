@@ -1,0 +1,66 @@
+from groundwire.contracts.records import Charge, EffectStatus
+from groundwire.store import MemoryStore
+from tests.conformance.builders import call, closing, confirmation, effect, ending, reservation, session, verify
+
+MOST = 50
+
+
+async def test_every_table_is_bounded_and_the_newest_rows_stay():
+    store = MemoryStore(max_rows=MOST)
+    for number in range(300):
+        name = str(number)
+        store.enqueue(closing(name))
+        await store.create_session(session(name))
+        await store.create_confirmation(confirmation(name, session_id=name))
+        await store.save_blob("acme", "ses_1", name, b"body", now=1.0)
+        await store.save_artifact(name, b"body")
+        await store.add("acme", [Charge(name="calls", scope=name)])
+        await store.reserve(reservation(name))
+        await store.close(closing(f"end_{name}", transition=ending(effect(name))))
+    assert MOST * 0.8 <= len(await store.list_calls("acme", limit=1000)) <= MOST
+    assert len(await store.list_sessions("acme", limit=1000)) <= MOST
+    assert len(await store.list_confirmations("acme", limit=1000)) <= MOST
+    assert len(await store.list_effects("acme", limit=1000)) <= MOST
+    assert len(await store.list_counters("acme", "calls")) <= MOST
+    assert len(await store.list_audit("acme", limit=1000)) <= MOST
+    assert (await store.load_blob("acme", "ses_1", "0"), await store.load_artifact("0")) == (None, None)
+    assert await store.load_blob("acme", "ses_1", "299") == b"body"
+    assert await store.find_call("acme", "ses_1", "call_end_299") == call("end_299")
+
+
+async def test_reserved_and_unknown_effects_are_never_dropped():
+    store = MemoryStore(max_rows=MOST)
+    await store.reserve(reservation("reserved"))
+    await store.reserve(reservation("unknown"))
+    await store.close(closing("u", transition=ending(effect("unknown"), EffectStatus.UNKNOWN)))
+    for number in range(200):
+        await store.reserve(reservation(str(number)))
+        await store.close(closing(str(number), transition=ending(effect(str(number)))))
+    found = {key: await store.find_effect("acme", "create_order", key, now=5.0) for key in ("reserved", "unknown")}
+    assert {key: held.status for key, held in found.items()} == {
+        "reserved": EffectStatus.RESERVED,
+        "unknown": EffectStatus.UNKNOWN,
+    }
+
+
+async def test_a_shortened_chain_still_verifies_and_counts_on():
+    store = MemoryStore(max_rows=MOST)
+    for number in range(1000):
+        store.enqueue(closing(str(number)))
+        if number % 7 == 0:
+            await store.close(closing(f"close {number}"))
+    head = await store.flush()
+    report = await verify(store)
+    assert report.ok
+    assert report.records <= MOST
+    assert report.head == head
+    assert report.first_seq > 1000
+
+
+async def test_large_blobs_push_out_older_ones():
+    store = MemoryStore()
+    body = b"x" * (40 * 1024 * 1024)
+    await store.save_blob("acme", "ses_1", "one", body, now=1.0)
+    await store.save_blob("acme", "ses_1", "two", body, now=2.0)
+    assert await store.load_blob("acme", "ses_1", "one") is None
+    assert await store.load_blob("acme", "ses_1", "two") == body
