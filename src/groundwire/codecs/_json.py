@@ -1,0 +1,1 @@
+"""Reading and writing JSON for the dialects. Not written yet."""

@@ -1,0 +1,1 @@
+"""Server-sent events as incremental reader and writer. Not written yet."""

@@ -1,0 +1,31 @@
+"""Gemini generateContent. So far: tool declarations, in both forms that Gemini takes."""
+
+from groundwire.codecs._conversions import Declaration, Schema, SchemaWarning
+from groundwire.codecs._names import NameRule, lint_tool_name
+from groundwire.codecs._schema import to_json_schema_subset, to_openapi_subset
+
+_NAME = NameRule(first="[A-Za-z_]", further="[A-Za-z0-9_.:-]", max_length=128)
+
+
+def lint_name(name: str) -> tuple[SchemaWarning, ...]:
+    return lint_tool_name(name, _NAME)
+
+
+def encode_declaration(*, name: str, description: str, parameters: Schema) -> Declaration:
+    """One function declaration with plain JSON Schema, for text models from 2.5 on."""
+    converted = to_json_schema_subset(parameters)
+    value: Schema = {"name": name, "description": description, "parametersJsonSchema": converted.schema}
+    return Declaration(value=value, warnings=(*lint_name(name), *converted.warnings))
+
+
+def encode_native_declaration(*, name: str, description: str, parameters: Schema) -> Declaration:
+    """One function declaration with upper-case types, for Live and for older models.
+
+    A tool without parameters has no `parameters` at all: older models refuse an object without properties.
+    """
+    converted = to_openapi_subset(parameters)
+    value: Schema = {"name": name, "description": description}
+    was_told = converted.schema.get("description") != parameters.get("description")
+    if converted.schema.get("properties") or was_told:
+        value["parameters"] = converted.schema
+    return Declaration(value=value, warnings=(*lint_name(name), *converted.warnings))

@@ -1,0 +1,1 @@
+"""OpenAI Realtime events. Not written yet."""

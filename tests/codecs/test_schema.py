@@ -1,0 +1,709 @@
+import copy
+
+import pytest
+
+from groundwire.codecs._conversions import WARNING_CODES
+from groundwire.codecs._schema import (
+    from_openapi_subset,
+    to_anthropic,
+    to_json_schema_subset,
+    to_mcp,
+    to_openai,
+    to_openapi_subset,
+)
+
+ALL_TARGETS = [to_openapi_subset, to_json_schema_subset, to_openai, to_anthropic, to_mcp]
+
+
+def of_property(convert, schema, **root):
+    """Convert a schema as the one property of a tool's parameters."""
+    converted = convert({"type": "object", "properties": {"p": schema}, **root})
+    return converted.schema["properties"]["p"], [warning.code for warning in converted.warnings]
+
+
+def any_of(*types, **extra):
+    return [{"type": name, **extra} for name in types]
+
+
+ANY_VALUE = {
+    "anyOf": [
+        *any_of("STRING", "NUMBER", "BOOLEAN", "OBJECT", nullable=True),
+        {
+            "type": "ARRAY",
+            "items": {"anyOf": any_of("STRING", "NUMBER", "BOOLEAN", "OBJECT", nullable=True)},
+            "nullable": True,
+        },
+    ]
+}
+
+NATIVE = {
+    "types are upper case": ({"type": "boolean"}, {"type": "BOOLEAN"}, []),
+    "null in a type list is nullable": (
+        {"type": ["string", "null"]},
+        {"type": "STRING", "nullable": True},
+        [],
+    ),
+    "the nullable shorthand is understood": (
+        {"type": "string", "nullable": True},
+        {"type": "STRING", "nullable": True},
+        [],
+    ),
+    "null alone is a type": ({"type": "null"}, {"type": "NULL"}, []),
+    "several types are alternatives": (
+        {"type": ["string", "integer"], "minLength": 2, "minimum": 3},
+        {"anyOf": [{"type": "STRING", "minLength": 2}, {"type": "INTEGER", "minimum": 3}]},
+        [],
+    ),
+    "integer beside number says nothing": ({"type": ["integer", "number"]}, {"type": "NUMBER"}, []),
+    "keywords of another type go": (
+        {"type": "string", "minimum": 1, "properties": {}, "required": ["x"]},
+        {"type": "STRING"},
+        [],
+    ),
+    "an optional value with a description": (
+        {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "A name", "default": None},
+        {"type": "STRING", "nullable": True, "description": "A name. Default: null."},
+        [],
+    ),
+    "an anyOf stands alone, its description moves inside": (
+        {"anyOf": [{"type": "string"}, {"type": "integer", "description": "By number"}], "description": "Who"},
+        {"anyOf": [{"type": "STRING", "description": "Who"}, {"type": "INTEGER", "description": "By number"}]},
+        [],
+    ),
+    "what stands beside an anyOf holds in each branch": (
+        {"type": "integer", "minimum": 1, "anyOf": [{"maximum": 5}, {"multipleOf": 10}]},
+        {
+            "anyOf": [
+                {"type": "INTEGER", "minimum": 1, "maximum": 5},
+                {"type": "INTEGER", "minimum": 1, "description": "Must be a multiple of 10."},
+            ]
+        },
+        ["keyword_described"],
+    ),
+    "oneOf becomes anyOf": (
+        {"oneOf": [{"type": "string"}, {"type": "boolean"}]},
+        {"anyOf": any_of("STRING", "BOOLEAN")},
+        ["one_of_widened"],
+    ),
+    "equal branches are one": ({"anyOf": [{"type": "string"}, {"type": "string"}]}, {"type": "STRING"}, []),
+    "impossible branches go": ({"anyOf": [False, {"type": "string"}]}, {"type": "STRING"}, []),
+    "branches that only require are a sentence": (
+        {"type": "object", "properties": {"a": {"type": "string"}}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        {
+            "type": "OBJECT",
+            "properties": {"a": {"type": "STRING"}},
+            "description": "Give exactly one of these sets of properties: a; b.",
+        },
+        ["keyword_described"],
+    ),
+    "parts of an allOf are joined": (
+        {
+            "allOf": [
+                {"type": "object", "properties": {"a": {"type": "number", "minimum": 1}}, "required": ["a"]},
+                {"properties": {"a": {"type": "integer", "minimum": 3}, "b": {"type": "string"}}, "required": ["b"]},
+            ],
+            "description": "Both",
+        },
+        {
+            "type": "OBJECT",
+            "properties": {"a": {"type": "INTEGER", "minimum": 3}, "b": {"type": "STRING"}},
+            "required": ["a", "b"],
+            "description": "Both",
+        },
+        [],
+    ),
+    "an integer that must be a number is an integer": (
+        {"allOf": [{"type": ["integer", "string"]}, {"type": ["number", "null"]}]},
+        {"type": "INTEGER"},
+        [],
+    ),
+    "what an allOf cannot join is told": (
+        {"allOf": [{"type": "string", "pattern": "^a"}, {"pattern": "z$"}]},
+        {"type": "STRING", "pattern": "^a", "description": 'Must also match this JSON Schema: {"pattern": "z$"}.'},
+        ["all_of_conflict"],
+    ),
+    "a text constant is an enum of one": ({"const": "x"}, {"type": "STRING", "enum": ["x"]}, []),
+    "a number constant is told": (
+        {"const": 3},
+        {"type": "INTEGER", "description": "Allowed values: 3."},
+        ["keyword_described"],
+    ),
+    "a number enum is told": (
+        {"type": "integer", "enum": [1, 2, 3], "description": "Level"},
+        {"type": "INTEGER", "description": "Level. Allowed values: 1, 2, 3."},
+        ["keyword_described"],
+    ),
+    "a boolean enum is told": (
+        {"enum": [True]},
+        {"type": "BOOLEAN", "description": "Allowed values: true."},
+        ["keyword_described"],
+    ),
+    "a mixed enum splits by type": (
+        {"enum": ["auto", 1, None]},
+        {
+            "anyOf": [
+                {"type": "STRING", "enum": ["auto"], "nullable": True},
+                {"type": "INTEGER", "description": "Allowed values: 1.", "nullable": True},
+            ]
+        },
+        ["keyword_described"],
+    ),
+    "an empty text in an enum is refused, so the enum is told": (
+        {"type": "string", "enum": ["", "asc"]},
+        {"type": "STRING", "description": 'Allowed values: "", "asc".'},
+        ["keyword_described"],
+    ),
+    "a known format stays": ({"type": "string", "format": "date-time"}, {"type": "STRING", "format": "date-time"}, []),
+    "another format is told": (
+        {"type": "string", "format": "email"},
+        {"type": "STRING", "description": "Format: email."},
+        ["keyword_described"],
+    ),
+    "an exclusive bound of an integer is exact": (
+        {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 9.5},
+        {"type": "INTEGER", "minimum": 1, "maximum": 9},
+        [],
+    ),
+    "an exclusive bound of a number is sent and told": (
+        {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+        {"type": "NUMBER", "minimum": 0, "maximum": 1, "description": "Must be greater than 0."},
+        ["keyword_described"],
+    ),
+    "an exclusive bound that does not bind goes": (
+        {"type": "number", "exclusiveMaximum": 10, "maximum": 1},
+        {"type": "NUMBER", "maximum": 1},
+        [],
+    ),
+    "a default and examples are told": (
+        {"type": "integer", "default": 5, "examples": [5, 10]},
+        {"type": "INTEGER", "description": "Default: 5. Examples: 5, 10."},
+        [],
+    ),
+    "notes for programmers go": (
+        {"type": "string", "title": "P", "$comment": "c", "$anchor": "a", "readOnly": True, "x-extra": 1},
+        {"type": "STRING"},
+        [],
+    ),
+    "a closed object is sent open": (
+        {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False},
+        {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}},
+        ["keyword_dropped"],
+    ),
+    "a map is told": (
+        {"type": "object", "additionalProperties": {"type": "integer"}},
+        {"type": "OBJECT", "description": 'Other keys take values of this JSON Schema: {"type": "integer"}.'},
+        ["empty_object", "keyword_described"],
+    ),
+    "pattern properties are told": (
+        {"type": "object", "properties": {"a": {"type": "string"}}, "patternProperties": {"^x": {"type": "string"}}},
+        {
+            "type": "OBJECT",
+            "properties": {"a": {"type": "STRING"}},
+            "description": 'Keys matching ^x take values of this JSON Schema: {"type": "string"}.',
+        },
+        ["keyword_described"],
+    ),
+    "a tuple is an array of either, in an order that is told": (
+        {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "minItems": 2, "maxItems": 2},
+        {
+            "type": "ARRAY",
+            "items": {"anyOf": any_of("STRING", "INTEGER")},
+            "minItems": 2,
+            "maxItems": 2,
+            "description": 'Items in order: {"type": "string"}, then {"type": "integer"}.',
+        },
+        ["keyword_described"],
+    ),
+    "a tuple without further items has its length": (
+        {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
+        {
+            "type": "ARRAY",
+            "items": {"type": "STRING"},
+            "maxItems": 1,
+            "description": 'Items in order: {"type": "string"}.',
+        },
+        ["keyword_described"],
+    ),
+    "an array always has items": ({"type": "array"}, {"type": "ARRAY", "items": ANY_VALUE}, []),
+    "no schema is every type by name": ({}, ANY_VALUE, []),
+    "true is every type by name": (True, ANY_VALUE, []),
+    "a schema without type gets the one it speaks of": (
+        {"properties": {"a": {"type": "string"}}},
+        {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}},
+        ["type_assumed"],
+    ),
+    "a requirement for an undeclared property is told": (
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]},
+        {
+            "type": "OBJECT",
+            "properties": {"a": {"type": "STRING"}},
+            "required": ["a"],
+            "description": "Also required: b.",
+        },
+        ["keyword_described"],
+    ),
+    "a property that may never be given is left out": (
+        {"type": "object", "properties": {"a": {"type": "string"}, "b": False}},
+        {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}},
+        ["keyword_dropped"],
+    ),
+    "dependencies are told": (
+        {"type": "object", "properties": {"a": {"type": "string"}}, "dependentRequired": {"a": ["b", "c"]}},
+        {
+            "type": "OBJECT",
+            "properties": {"a": {"type": "STRING"}},
+            "description": "If a is given, these are required too: b, c.",
+        },
+        ["keyword_described"],
+    ),
+    "exclusions and conditions are told": (
+        {"type": "string", "not": {"const": "x"}, "if": {"const": "y"}, "then": {"minLength": 1}},
+        {
+            "type": "STRING",
+            "description": 'Must not match this JSON Schema: {"enum": ["x"]}. '
+            'If it matches {"enum": ["y"]}, it must match {"minLength": 1}.',
+        },
+        ["keyword_described", "keyword_described"],
+    ),
+    "rules about items are told": (
+        {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "contains": {"const": "x"}},
+        {
+            "type": "ARRAY",
+            "items": {"type": "STRING"},
+            "description": "The number of items that match this JSON Schema must be at least 1: "
+            '{"enum": ["x"]}. Items must be unique.',
+        },
+        ["keyword_described", "keyword_described"],
+    ),
+    "a contradiction is any value that says so": (
+        {"anyOf": [{"allOf": [{"type": "string"}, {"type": "integer"}]}, False]},
+        {
+            "anyOf": [
+                {"type": "STRING", "nullable": True, "description": "No value is valid here."},
+                *ANY_VALUE["anyOf"][1:],
+            ]
+        },
+        ["unsatisfiable"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "expected", "codes"), NATIVE.values(), ids=NATIVE.keys())
+def test_in_the_openapi_subset(schema, expected, codes):
+    assert of_property(to_openapi_subset, schema) == (expected, codes)
+
+
+SUBSET = {
+    "types keep their case and null": ({"type": ["string", "null"]}, {"type": ["string", "null"]}, []),
+    "a constant is an enum": ({"const": 3}, {"type": "integer", "enum": [3]}, []),
+    "enums of any type stay": ({"type": "integer", "enum": [1, 2]}, {"type": "integer", "enum": [1, 2]}, []),
+    "tuples stay": (
+        {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
+        {"type": "array", "prefixItems": [{"type": "string"}], "maxItems": 1},
+        [],
+    ),
+    "typed maps stay": (
+        {"type": "object", "additionalProperties": {"type": "integer"}},
+        {"type": "object", "additionalProperties": {"type": "integer"}},
+        [],
+    ),
+    "closed objects stay": (
+        {"type": "object", "properties": {}, "additionalProperties": False},
+        {"type": "object", "properties": {}, "additionalProperties": False},
+        [],
+    ),
+    "without its patterns a closed object is opened": (
+        {"type": "object", "patternProperties": {"^x": True}, "additionalProperties": False},
+        {"type": "object", "description": "Keys matching ^x take values of this JSON Schema: {}."},
+        ["keyword_dropped", "keyword_described"],
+    ),
+    "oneOf becomes anyOf": (
+        {"oneOf": [{"type": "string"}, {"type": "null"}], "title": "P", "default": None},
+        {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "Default: null."},
+        ["one_of_widened"],
+    ),
+    "an exclusive bound is sent and told": (
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "number", "minimum": 0, "description": "Must be greater than 0."},
+        ["keyword_described"],
+    ),
+    "no schema stays no schema": ({}, {}, []),
+    "alternatives that cannot match go": (
+        {"type": "string", "anyOf": [False, {"enum": []}]},
+        {"type": "string"},
+        ["unsatisfiable"],
+    ),
+}
+
+
+@pytest.mark.requirement("B-050")
+@pytest.mark.parametrize(("schema", "expected", "codes"), SUBSET.values(), ids=SUBSET.keys())
+def test_in_the_json_schema_subset(schema, expected, codes):
+    assert of_property(to_json_schema_subset, schema) == (expected, codes)
+
+
+KEYWORD_NAMES = [
+    "title", "type", "format", "default", "$ref", "$defs", "properties", "items", "enum", "const", "required",
+    "nullable", "anyOf", "additionalProperties", "$schema", "examples", "description",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("convert", ALL_TARGETS)
+def test_properties_named_like_keywords_survive(convert):
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "string", "description": f"The {name}"} for name in KEYWORD_NAMES},
+        "required": KEYWORD_NAMES,
+    }
+    converted = convert(schema).schema
+    if convert is to_openapi_subset:
+        converted = from_openapi_subset(converted)
+    assert converted == schema
+
+
+DEFINED = {"$defs": {"Point": {"type": "object", "properties": {"x": {"type": "number"}}, "description": "A point"}}}
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["#/$defs/Point", "#/%24defs/Point", "#/definitions/a~1b", "#/properties/q", "#/properties/r/items"],
+)
+def test_local_references_are_inlined(reference):
+    point = DEFINED["$defs"]["Point"]
+    root = {
+        "type": "object",
+        "properties": {"p": {"$ref": reference}, "q": point, "r": {"type": "array", "items": point}},
+        "definitions": {"a/b": point},
+        **DEFINED,
+    }
+    converted = to_openapi_subset(root)
+    assert converted.warnings == ()
+    assert converted.schema["properties"]["p"] == {
+        "type": "OBJECT",
+        "properties": {"x": {"type": "NUMBER"}},
+        "description": "A point",
+    }
+
+
+def test_words_beside_a_reference_come_first():
+    written, _ = of_property(to_openapi_subset, {"$ref": "#/$defs/Point", "description": "Where"}, **DEFINED)
+    assert written["description"] == "Where A point"
+
+
+def test_definitions_stay_in_the_json_schema_subset():
+    schema = {"$ref": "#/$defs/Point", "description": "Where"}
+    converted = to_json_schema_subset(
+        {"type": "object", "properties": {"p": schema, "q": {"$ref": "#/$defs/Point"}}, **DEFINED}
+    )
+    assert converted.schema["properties"] == {
+        "p": {"anyOf": [{"$ref": "#/$defs/Point"}], "description": "Where"},
+        "q": {"$ref": "#/$defs/Point"},
+    }
+    assert converted.schema["$defs"] == DEFINED["$defs"]
+    assert converted.warnings == ()
+
+
+@pytest.mark.parametrize("reference", ["#/$defs/Missing", "#name", "https://example.com/point.json", "point.json#/x"])
+@pytest.mark.parametrize(
+    ("convert", "anything"),
+    [(to_openapi_subset, ANY_VALUE), (to_json_schema_subset, {})],
+)
+def test_a_reference_that_leads_nowhere_is_any_value(convert, anything, reference):
+    assert of_property(convert, {"$ref": reference}, **DEFINED) == (anything, ["ref_unresolved"])
+
+
+def test_an_embedded_document_resolves_its_own_references():
+    inner = {"$id": "https://example.com/inner", "$ref": "#/$defs/Point", "$defs": {"Point": {"type": "string"}}}
+    assert of_property(to_openapi_subset, inner, **DEFINED) == ({"type": "STRING"}, [])
+
+
+TREE = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}}
+
+
+def test_recursion_is_unrolled_and_then_cut():
+    written, codes = of_property(to_openapi_subset, {"$ref": "#/$defs/Tree"}, **{"$defs": {"Tree": TREE}})
+    for _ in range(3):
+        written = written["properties"]["kids"]["items"]
+    assert written == {"type": "OBJECT", "description": "Nested further in the same way as Tree."}
+    assert codes == ["ref_recursive", "empty_object"]
+
+
+def test_recursion_stays_recursion_in_the_json_schema_subset():
+    converted = to_json_schema_subset(
+        {"type": "object", "properties": {"p": {"$ref": "#/$defs/Tree"}}, "$defs": {"Tree": TREE}}
+    )
+    assert converted.schema["$defs"] == {"Tree": TREE}
+    assert converted.warnings == ()
+
+
+@pytest.mark.parametrize("reference", ["#", "#/properties/p"])
+@pytest.mark.parametrize("convert", [to_openapi_subset, to_json_schema_subset])
+def test_a_schema_that_names_itself_is_cut(convert, reference):
+    _, codes = of_property(convert, {"$ref": reference})
+    assert "ref_recursive" in codes
+
+
+def test_references_that_multiply_are_unrolled_less():
+    names = [f"T{number}" for number in range(12)]
+    either = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]}
+    definitions = {name: {"type": "object", "properties": {name: either, "other": either}} for name in names}
+    converted = to_openapi_subset({"type": "object", "properties": {"p": either}, "$defs": definitions})
+    assert {warning.code for warning in converted.warnings} >= {"ref_recursive"}
+    assert len(str(converted.schema)) < 2_000_000
+
+
+def test_references_that_double_at_each_step_end():
+    definitions = {
+        f"d{step}": {"type": "object", "properties": {side: {"$ref": f"#/$defs/d{step + 1}"} for side in "ab"}}
+        for step in range(40)
+    }
+    definitions["d40"] = {"type": "string"}
+    converted = to_openapi_subset({"type": "object", "properties": {"p": {"$ref": "#/$defs/d0"}}, "$defs": definitions})
+    assert converted.schema["properties"]["p"]["type"] == "OBJECT"
+    assert len(str(converted.schema)) < 2_000_000
+
+
+def test_alternatives_that_double_at_each_level_end():
+    node = {"type": "string"}
+    for _ in range(25):
+        node = {"type": "object", "properties": {"x": node}, "anyOf": [{"minProperties": 1}, {"maxProperties": 1}]}
+    converted = to_openapi_subset({"type": "object", "properties": {"p": node}})
+    assert "schema_too_large" in {warning.code for warning in converted.warnings}
+
+
+@pytest.mark.parametrize("convert", ALL_TARGETS)
+@pytest.mark.parametrize("wrap", [
+    lambda node: {"type": "object", "properties": {"x": node}},
+    lambda node: {"type": "array", "items": node},
+    lambda node: {"allOf": [node]},
+    lambda node: {"anyOf": [node, {"type": "null"}]},
+    lambda node: {"not": node},
+    lambda node: {"enum": [node]},
+    lambda node: {"const": [node]},
+    lambda node: {"default": [node]},
+])  # fmt: skip
+def test_nesting_without_end_is_cut(convert, wrap):
+    node = {"type": "string"}
+    for _ in range(400):
+        node = wrap(node)
+    convert(node)
+    convert({"type": "object", "properties": {"p": node, "q": {"allOf": [node, {"type": "object"}]}}})
+
+
+def test_deep_nesting_is_noted():
+    node = {"type": "string"}
+    for _ in range(60):
+        node = {"type": "array", "items": node}
+    _, codes = of_property(to_openapi_subset, node)
+    assert codes == ["schema_too_deep"]
+
+
+PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+
+
+@pytest.mark.parametrize("convert", [to_openai, to_anthropic, to_mcp])
+def test_a_plain_object_schema_passes_through(convert):
+    schema = {
+        **PLAIN,
+        "additionalProperties": False,
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **DEFINED,
+    }
+    converted = convert(schema)
+    assert converted.schema is schema
+    assert converted.warnings == ()
+
+
+ROOTS = {
+    "a missing type": ({"properties": PLAIN["properties"], "required": ["a"]}, PLAIN, []),
+    "object or null": ({**PLAIN, "type": ["object", "null"]}, PLAIN, []),
+    "missing properties": ({"type": "object"}, {"type": "object", "properties": {}}, []),
+    "nothing": ({}, {"type": "object", "properties": {}}, []),
+    "true": (True, {"type": "object", "properties": {}}, ["root_rewritten"]),
+    "false": (False, {"type": "object", "properties": {}}, ["root_rewritten"]),
+    "another type": ({"type": "string"}, {"type": "object", "properties": {}}, ["root_rewritten"]),
+    "a reference": (
+        {"$ref": "#/$defs/Root", "$defs": {"Root": PLAIN}},
+        {**PLAIN, "$defs": {"Root": PLAIN}},
+        ["root_rewritten"],
+    ),
+    "a reference to nowhere": (
+        {"$ref": "#/$defs/Root"},
+        {"type": "object", "properties": {}},
+        ["root_rewritten", "ref_unresolved"],
+    ),
+    "an allOf": (
+        {"allOf": [PLAIN, {"properties": {"b": {"type": "integer"}}, "required": ["b"]}]},
+        {
+            "type": "object",
+            "properties": {"a": {"type": "string"}, "b": {"type": "integer"}},
+            "required": ["a", "b"],
+        },
+        ["root_rewritten"],
+    ),
+    "a contradiction": (
+        {"allOf": [{"type": "object"}, {"type": "string"}]},
+        {"type": "object", "properties": {}},
+        ["root_rewritten", "unsatisfiable"],
+    ),
+    "required alternatives": (
+        {**PLAIN, "required": [], "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        {
+            "type": "object",
+            "properties": {"a": {"type": "string"}},
+            "required": [],
+            "description": "Give at least one of these sets of properties: a; b.",
+        },
+        ["root_rewritten"],
+    ),
+    "labelled alternatives": (
+        {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {"kind": {"const": "card", "type": "string"}, "number": {"type": "string"}},
+                    "required": ["kind", "number"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {"kind": {"const": "cash", "type": "string"}, "change": {"type": "number"}},
+                    "required": ["kind"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
+        {
+            "type": "object",
+            "properties": {
+                "kind": {"type": "string", "enum": ["card", "cash"]},
+                "number": {"type": "string"},
+                "change": {"type": "number"},
+            },
+            "required": ["kind"],
+            "additionalProperties": False,
+            "description": 'If kind is "card", these are required too: number.',
+        },
+        ["root_rewritten"],
+    ),
+    "alternatives that disagree about a property": (
+        {"anyOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"type": "integer"}}}]},
+        {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}},
+        ["root_rewritten"],
+    ),
+    "constants and exclusions": (
+        {**PLAIN, "const": {"a": "x"}, "not": {"required": ["b"]}},
+        {
+            **PLAIN,
+            "description": 'Allowed values: {"a": "x"}. Must not match this JSON Schema: {"required": ["b"]}.',
+        },
+        ["root_rewritten"],
+    ),
+    "references into the old shape": (
+        {"anyOf": [{"properties": {"a": {"type": "string"}, "b": {"$ref": "#/anyOf/0/properties/a"}}}]},
+        {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
+        ["root_rewritten"],
+    ),
+}
+
+
+@pytest.mark.parametrize("convert", [to_openai, to_anthropic])
+@pytest.mark.parametrize(("schema", "expected", "codes"), ROOTS.values(), ids=ROOTS.keys())
+def test_the_root_becomes_a_plain_object(convert, schema, expected, codes):
+    converted = convert(schema)
+    assert converted.schema == expected
+    assert [warning.code for warning in converted.warnings] == codes
+
+
+def test_mcp_only_fixes_the_type_of_the_root():
+    alternatives = {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
+    assert to_mcp(alternatives).schema == {"type": "object", **alternatives}
+    assert to_mcp({"type": ["object", "null"]}).schema == {"type": "object"}
+
+
+def test_names_that_gemini_refuses_for_parameters_are_noted():
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in ("ok_1", "1st", "a-b", "x" * 65)}}
+    for convert in (to_openapi_subset, to_json_schema_subset):
+        assert [(warning.code, warning.path) for warning in convert(schema).warnings] == [
+            ("parameter_name", "/properties/1st"),
+            ("parameter_name", "/properties/a-b"),
+            ("parameter_name", "/properties/" + "x" * 65),
+        ]
+
+
+def test_long_values_are_cut_in_a_description():
+    written, _ = of_property(to_openapi_subset, {"type": "integer", "enum": list(range(1000, 2000))})
+    assert len(written["description"]) < 500
+    assert written["description"].endswith("….")
+
+
+def test_conversion_leaves_its_input_alone():
+    schema = {
+        "allOf": [{"$ref": "#/$defs/A"}, {"properties": {"a": {"minLength": 1, "nullable": True}}}],
+        "$defs": {"A": {"type": "object", "properties": {"a": {"type": "string", "const": "x"}}, "required": ["a"]}},
+    }
+    before = copy.deepcopy(schema)
+    for convert in ALL_TARGETS:
+        convert(schema)
+    assert schema == before
+
+
+def test_warning_codes_are_listed_once_in_order():
+    assert list(WARNING_CODES) == sorted(set(WARNING_CODES))
+
+
+READ = {
+    "types": ({"type": "OBJECT", "properties": {"a": {"type": "STRING"}}}, {"type": "object", "properties": {"a": {"type": "string"}}}),
+    "lower-case types": ({"type": "array", "items": {"type": "string"}}, {"type": "array", "items": {"type": "string"}}),
+    "no type": ({"type": "TYPE_UNSPECIFIED", "description": "d"}, {"description": "d"}),
+    "nullable": ({"type": "STRING", "nullable": True}, {"type": ["string", "null"]}),
+    "not nullable": ({"type": "STRING", "nullable": False}, {"type": "string"}),
+    "a nullable enum": (
+        {"type": "STRING", "format": "enum", "enum": ["a"], "nullable": True},
+        {"type": ["string", "null"], "enum": ["a", None]},
+    ),
+    "nullable alternatives": (
+        {"any_of": [{"type": "STRING"}, {"type": "NUMBER"}], "nullable": True},
+        {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}]},
+    ),
+    "numbers as text": (
+        {"type": "INTEGER", "format": "enum", "enum": ["1", "2"], "nullable": True},
+        {"type": ["integer", "null"], "enum": [1, 2, None]},
+    ),
+    "an enum of no numbers": ({"type": "NUMBER", "enum": ["one"]}, {"type": "number"}),
+    "counts as text": ({"type": "ARRAY", "minItems": "1", "max_items": 3}, {"type": "array", "minItems": 1, "maxItems": 3}),
+    "an order of properties": (
+        {"type": "OBJECT", "properties": {"a": {"type": "STRING"}, "b": {"type": "STRING"}}, "propertyOrdering": ["b"]},
+        {"type": "object", "properties": {"b": {"type": "string"}, "a": {"type": "string"}}},
+    ),
+    "an example": ({"type": "STRING", "example": "x"}, {"type": "string", "examples": ["x"]}),
+    "definitions": (
+        {"defs": {"A": {"type": "STRING"}}, "properties": {"a": {"ref": "#/defs/A"}}},
+        {"$defs": {"A": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/A"}}},
+    ),
+    "open and closed objects": (
+        {"type": "OBJECT", "additionalProperties": False, "properties": {"m": {"additional_properties": {"type": "STRING"}}}},
+        {"type": "object", "additionalProperties": False, "properties": {"m": {"additionalProperties": {"type": "string"}}}},
+    ),
+    "properties named like keywords": (
+        {"type": "OBJECT", "properties": {"type": {"type": "STRING"}, "nullable": {"type": "BOOLEAN"}, "any_of": {"type": "STRING"}}},
+        {"type": "object", "properties": {"type": {"type": "string"}, "nullable": {"type": "boolean"}, "any_of": {"type": "string"}}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.requirement("B-049", "B-051")
+@pytest.mark.parametrize(("native", "plain"), READ.values(), ids=READ.keys())
+def test_reading_the_native_form(native, plain):
+    before = copy.deepcopy(native)
+    read = from_openapi_subset(native)
+    assert read == plain
+    assert list(read.get("properties", {})) == list(plain.get("properties", {}))
+    assert native == before
+
+
+def test_reading_the_native_form_without_end_is_cut():
+    node = {"type": "STRING"}
+    for _ in range(400):
+        node = {"type": "ARRAY", "items": node}
+    assert from_openapi_subset(node)["type"] == "array"
