@@ -168,15 +168,13 @@ class Dispatcher:
         turn = attempt.turn
         while (running := turn.open.get(attempt.call_id)) is not None:
             await running.wait()
-        known = turn.closed.get(attempt.call_id)
-        if known is None:
-            record = await self._store.find_call(turn.tenant, turn.session_id, attempt.call_id)
-            if record is None:
-                return None
-            known = (record.tool, record.input_digest, decode_result(record.result))
-        tool_id, digest, result = known
-        if self._asks_the_same(attempt, tool_id, digest):
-            return await self._recorder.replay(attempt, result, is_same_call=True)
+        if attempt.call_id in turn.closed:
+            await self._recorder.flush()  # its record may still be waiting
+        record = await self._store.find_call(turn.tenant, turn.session_id, attempt.call_id)
+        if record is None:
+            return None
+        if self._asks_the_same(attempt, record.tool, record.input_digest):
+            return await self._recorder.replay(attempt, decode_result(record.result), is_same_call=True)
         return await self._recorder.refuse(attempt, _duplicate_id(attempt.call_id), is_same_call=True)
 
     def _asks_the_same(self, attempt: Attempt, tool_id: str, digest: str) -> bool:

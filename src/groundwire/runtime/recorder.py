@@ -22,7 +22,7 @@ from groundwire.runtime.ledger import Ledger
 from groundwire.runtime.output import Output, encode_value
 from groundwire.runtime.policies.budgets import stored_scope
 from groundwire.runtime.policies.loops import empty_reminder, is_empty, repeat_reminder
-from groundwire.runtime.recording import Ending, close, input_hash, meta_of, refusal, replayed
+from groundwire.runtime.recording import Ending, close, meta_of, refusal, replayed
 from groundwire.runtime.spill import READ_TOOL, reading_tool, spilled_notice
 from groundwire.runtime.surface import Entry
 
@@ -71,6 +71,7 @@ class Recorder:
         attempt.refund(keep_repeat=True)
         attempt.turn.refusals = 0
         ending = Ending(attempt, replayed(attempt, stored, self._elapsed(attempt)), "replayed")
+        ending.body = encode_value(stored.data)
         ending.is_same_call = is_same_call
         await self._write(ending)
         return self._finish(ending)
@@ -238,8 +239,8 @@ class Recorder:
             outcome = "ok" if result.error is None else result.error.type.value
             tally = (turn.tenant, f"{attempt.entry.spec.tool_id} {outcome}")
             self._tallies[tally] = self._tallies.get(tally, 0) + 1
-        if attempt.given_id and not ending.is_same_call:
-            turn.closed[attempt.call_id] = (attempt.tool_id, input_hash(attempt), result)
+        if attempt.given_id:
+            turn.closed.add(attempt.call_id)
         if turn.on_event is not None:
             turn.emit(CallFinished(call_id=attempt.call_id, name=attempt.name, result=result))
         return result

@@ -34,6 +34,11 @@ class Ending:
         self.attempt = attempt
         self.result = result
         self.decision = decision
+        # Taken now: the caller gets the result, and may change what is inside before the records are written.
+        self.encoded = encode_result(result)
+        error = result.error
+        output = canonical_json(result.data) if error is None else canonical_json(msgspec.to_builtins(error))
+        self.output_hash = digest_bytes(output)
 
 
 def meta_of(
@@ -92,12 +97,11 @@ def replayed(attempt: Attempt, stored: ToolResult, duration_ms: float) -> ToolRe
 
 def close(ending: Ending, *, ids: Ids, estimator: TokenEstimator) -> Closing:
     """Everything that must be written about an ended call."""
-    encoded = encode_result(ending.result)
     transition = ending.transition
     if transition is not None and transition.status is EffectStatus.SETTLED:
-        transition = msgspec.structs.replace(transition, result=encoded)
+        transition = msgspec.structs.replace(transition, result=ending.encoded)
     return Closing(
-        call=None if ending.is_same_call else _row(ending, encoded, estimator),
+        call=None if ending.is_same_call else _row(ending, estimator),
         entry=_entry(ending, ids),
         transition=transition,
         charges=ending.charges,
@@ -109,7 +113,7 @@ def input_hash(attempt: Attempt) -> str:
     return attempt.digest or digest_bytes(attempt.raw.encode("utf-8", "surrogatepass"))
 
 
-def _row(ending: Ending, encoded: bytes, estimator: TokenEstimator) -> CallRecord:
+def _row(ending: Ending, estimator: TokenEstimator) -> CallRecord:
     attempt, result = ending.attempt, ending.result
     turn, error = attempt.turn, result.error
     text = ending.body.decode()
@@ -124,7 +128,7 @@ def _row(ending: Ending, encoded: bytes, estimator: TokenEstimator) -> CallRecor
         caller=attempt.caller,
         raw=attempt.raw if attempt.step != "size" else attempt.raw[:TOO_LARGE_KEPT],
         input_digest=input_hash(attempt),
-        result=encoded,
+        result=ending.encoded,
         ok=result.ok,
         error_type=error.type.value if error is not None else "",
         step=attempt.step,
@@ -142,14 +146,13 @@ def _row(ending: Ending, encoded: bytes, estimator: TokenEstimator) -> CallRecor
 def _entry(ending: Ending, ids: Ids) -> AuditEntry:
     attempt, result = ending.attempt, ending.result
     turn, error, confirmation = attempt.turn, result.error, attempt.confirmation
-    output = canonical_json(result.data) if error is None else canonical_json(msgspec.to_builtins(error))
     return AuditEntry(
         id=ids.new("aud"),
         tenant=turn.tenant,
         request_id=turn.request_id or turn.run_id or attempt.call_id,
         tool_name=attempt.tool_id,
         input_hash=input_hash(attempt),
-        output_hash=digest_bytes(output),
+        output_hash=ending.output_hash,
         success=result.ok,
         duration_ms=result.meta.duration_ms,
         created_at=to_iso(attempt.started_at),

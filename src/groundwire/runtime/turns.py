@@ -92,7 +92,7 @@ class Turn:
         self.calls = 0
         self.peak_tokens = 0
         self.open: dict[str, OpenCall] = {}
-        self.closed: dict[str, tuple[str, str, ToolResult]] = {}
+        self.closed: set[str] = set()
         self.intents: list[tuple[str, str, Intent]] = []
         self.extra: dict[str, Entry] = {}
 
@@ -161,7 +161,7 @@ class Turn:
         for record in records:
             result = decode(record.result)
             self.calls += 1
-            self.closed[record.call_id] = (record.tool, record.input_digest, result)
+            self.closed.add(record.call_id)
             refused = not record.executed and not result.meta.replayed and not result.ok
             self.refusals = self.refusals + 1 if refused and record.caller == "model" else 0
             if refused:
