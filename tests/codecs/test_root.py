@@ -11,7 +11,7 @@ def test_a_plain_object_schema_passes_through(convert):
         **PLAIN,
         "additionalProperties": False,
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **DEFINED,
+        "$defs": {"A": PLAIN},
     }
     converted = convert(schema)
     assert converted.schema is schema
