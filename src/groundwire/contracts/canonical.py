@@ -39,8 +39,8 @@ def parse_json(text: str | bytes) -> JsonValue:
         raise InvalidJson("nested too deeply", too_deep=True) from None
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InvalidJson(str(error)) from None
-    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
+    openings = text.count("{") + text.count("[") if isinstance(text, str) else text.count(b"{") + text.count(b"[")
+    if openings > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
         raise InvalidJson(f"nested more than {MAX_DEPTH} levels deep", too_deep=True)
     return value
 

@@ -14,7 +14,7 @@ from groundwire.contracts.decisions import Deny
 from groundwire.contracts.errors import ErrorType
 from groundwire.contracts.events import CallDenied, CallFinished
 from groundwire.contracts.ports import Clock, Ids, Store, TokenEstimator
-from groundwire.contracts.records import AuditHead, Charge, EffectStatus
+from groundwire.contracts.records import AuditHead, Charge, Closing, EffectStatus
 from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, ToolResult
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.clock import to_iso
@@ -29,6 +29,7 @@ from groundwire.runtime.surface import Entry
 log = logging.getLogger("groundwire")
 
 MAX_WAITING = 256
+NULL = b"null"
 TALLY = "tally"
 """The counter of calls by tool and outcome."""
 
@@ -56,7 +57,7 @@ class Recorder:
         result = refusal(attempt, deny, self._elapsed(attempt), notice)
         if attempt.caller == "model":
             attempt.turn.refusals += 1
-        ending = Ending(attempt, result, "refused")
+        ending = Ending(attempt, result, "refused", NULL)
         ending.is_same_call = is_same_call
         status = EffectStatus.UNKNOWN if deny.type is ErrorType.OUTCOME_UNKNOWN else None
         ending.transition = self._ledger.transition(attempt, status, note=attempt.operator)
@@ -70,7 +71,8 @@ class Recorder:
         """Give a stored result again. It costs no budget, but a model that repeats itself is counted."""
         attempt.refund(keep_repeat=True)
         attempt.turn.refusals = 0
-        ending = Ending(attempt, replayed(attempt, stored, self._elapsed(attempt)), "replayed")
+        result = replayed(attempt, stored, self._elapsed(attempt))
+        ending = Ending(attempt, result, "replayed", encode_value(result.data))
         ending.body = encode_value(stored.data)
         ending.is_same_call = is_same_call
         await self._write(ending)
@@ -80,8 +82,7 @@ class Recorder:
         """A gate's own answer in place of the tool's."""
         attempt.refund(keep_repeat=True)
         result = ToolResult(ok=True, data=data, meta=meta_of(attempt, self._elapsed(attempt)))
-        ending = Ending(attempt, result, "answered")
-        ending.body = encode_value(data)
+        ending = Ending(attempt, result, "answered", encode_value(data))
         ending.transition = self._ledger.transition(attempt, None)
         await self._write(ending)
         return self._finish(ending)
@@ -103,8 +104,7 @@ class Recorder:
             meta=meta_of(attempt, duration, replayed=reconciled, details=output.details),
         )
         attempt.turn.refusals = 0
-        ending = Ending(attempt, result, "reconciled" if reconciled else "executed")
-        ending.body = output.body
+        ending = Ending(attempt, result, "reconciled" if reconciled else "executed", output.body)
         if attempt.effect is not None:
             ending.transition = self._ledger.transition(attempt, _status(entry, output), note=attempt.operator)
         if entry.limits.budgets:
@@ -149,7 +149,7 @@ class Recorder:
         result = ToolResult(ok=False, error=error, meta=meta_of(attempt, self._elapsed(attempt)))
         if not attempt.began:
             attempt.refund()
-        ending = Ending(attempt, result, "executed" if attempt.began else "refused")
+        ending = Ending(attempt, result, "executed" if attempt.began else "refused", NULL)
         status = EffectStatus.UNKNOWN if unknown else None
         ending.transition = self._ledger.transition(attempt, status, note="cancelled")
         return ending
@@ -165,15 +165,21 @@ class Recorder:
                 self._hand_over()
             return
         self._hand_over()
-        closing = close(ending, ids=self._ids, estimator=self._estimator)
-        if not await self._store.close(closing):
+        if not await self._store.close(self._close(ending)):
             log.warning("effect of call %s was decided elsewhere before it ended here", ending.attempt.call_id)
 
     def _hand_over(self) -> None:
         """Give the store what waits, in the order in which the calls ended."""
         waiting, self._waiting = self._waiting, []
         for ending in waiting:
-            self._store.enqueue(close(ending, ids=self._ids, estimator=self._estimator))
+            self._store.enqueue(self._close(ending))
+
+    def _close(self, ending: Ending) -> Closing:
+        attempt = ending.attempt
+        if attempt.entry is not None:
+            tally = (attempt.turn.tenant, f"{attempt.entry.spec.tool_id} {ending.outcome}")
+            self._tallies[tally] = self._tallies.get(tally, 0) + 1
+        return close(ending, ids=self._ids, estimator=self._estimator)
 
     async def _spill(self, attempt: Attempt, output: Output) -> None:
         turn = attempt.turn
@@ -235,10 +241,6 @@ class Recorder:
         attempt, result = ending.attempt, ending.result
         turn = attempt.turn
         turn.calls += 1
-        if attempt.entry is not None:
-            outcome = "ok" if result.error is None else result.error.type.value
-            tally = (turn.tenant, f"{attempt.entry.spec.tool_id} {outcome}")
-            self._tallies[tally] = self._tallies.get(tally, 0) + 1
         if attempt.given_id:
             turn.closed.add(attempt.call_id)
         if turn.on_event is not None:

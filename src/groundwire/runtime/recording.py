@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from groundwire.contracts.canonical import JsonObject, canonical_json, digest_bytes
+from groundwire.contracts.canonical import JsonObject, canonical_json, digest_bytes, parse_json
 from groundwire.contracts.decisions import Deny
 from groundwire.contracts.records import AuditEntry, CallRecord, Charge, Closing, EffectStatus, Transition
 from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, Meta, ToolResult, encode_result
@@ -23,22 +23,41 @@ TOO_LARGE_KEPT = 1_000
 
 
 class Ending:
-    """How a call ended, before it is written down. `is_same_call` marks a call id that was closed before."""
+    """How a call ended, before it is written down. `is_same_call` marks a call id that was closed before.
+
+    The caller gets the result, and may change what is inside before the records are written. So they are made from
+    `body`, the JSON of the data, which nobody can change.
+    """
 
     transition: Transition | None = None
     charges: tuple[Charge, ...] = ()
-    body: bytes = b""
     is_same_call: bool = False
 
-    def __init__(self, attempt: Attempt, result: ToolResult, decision: str) -> None:
+    def __init__(self, attempt: Attempt, result: ToolResult, decision: str, body: bytes) -> None:
         self.attempt = attempt
         self.result = result
         self.decision = decision
-        # Taken now: the caller gets the result, and may change what is inside before the records are written.
-        self.encoded = encode_result(result)
-        error = result.error
-        output = canonical_json(result.data) if error is None else canonical_json(msgspec.to_builtins(error))
-        self.output_hash = digest_bytes(output)
+        self.body = body
+        self._encoded = b""
+        if result.intents or result.meta.details is not UNSET:
+            self.encode()
+
+    def encode(self) -> bytes:
+        """The envelope as it was when the call ended."""
+        if not self._encoded:
+            self._encoded = encode_result(msgspec.structs.replace(self.result, data=msgspec.Raw(self.body)))
+        return self._encoded
+
+    def output_hash(self) -> str:
+        error = self.result.error
+        if error is None:
+            return digest_bytes(canonical_json(parse_json(self.body)))
+        return digest_bytes(canonical_json(msgspec.to_builtins(error)))
+
+    @property
+    def outcome(self) -> str:
+        error = self.result.error
+        return "ok" if error is None else error.type.value
 
 
 def meta_of(
@@ -99,7 +118,7 @@ def close(ending: Ending, *, ids: Ids, estimator: TokenEstimator) -> Closing:
     """Everything that must be written about an ended call."""
     transition = ending.transition
     if transition is not None and transition.status is EffectStatus.SETTLED:
-        transition = msgspec.structs.replace(transition, result=ending.encoded)
+        transition = msgspec.structs.replace(transition, result=ending.encode())
     return Closing(
         call=None if ending.is_same_call else _row(ending, estimator),
         entry=_entry(ending, ids),
@@ -128,7 +147,7 @@ def _row(ending: Ending, estimator: TokenEstimator) -> CallRecord:
         caller=attempt.caller,
         raw=attempt.raw if attempt.step != "size" else attempt.raw[:TOO_LARGE_KEPT],
         input_digest=input_hash(attempt),
-        result=ending.encoded,
+        result=ending.encode(),
         ok=result.ok,
         error_type=error.type.value if error is not None else "",
         step=attempt.step,
@@ -152,7 +171,7 @@ def _entry(ending: Ending, ids: Ids) -> AuditEntry:
         request_id=turn.request_id or turn.run_id or attempt.call_id,
         tool_name=attempt.tool_id,
         input_hash=input_hash(attempt),
-        output_hash=ending.output_hash,
+        output_hash=ending.output_hash(),
         success=result.ok,
         duration_ms=result.meta.duration_ms,
         created_at=to_iso(attempt.started_at),
