@@ -73,7 +73,6 @@ class Recorder:
         attempt.turn.refusals = 0
         result = replayed(attempt, stored, self._elapsed(attempt))
         ending = Ending(attempt, result, "replayed", encode_value(result.data))
-        ending.body = encode_value(stored.data)
         ending.is_same_call = is_same_call
         await self._write(ending)
         return self._finish(ending)
