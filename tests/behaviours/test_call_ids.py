@@ -1,0 +1,163 @@
+"""Every call id gets exactly one result, however often it comes."""
+
+import asyncio
+
+import pytest
+
+from groundwire import ErrorType, GroundwireError, ToolError, tool
+from groundwire.store import MemoryStore
+from groundwire.testing import assert_failed, assert_ok
+
+
+def counting(category="retrieval", answer=None):
+    runs = []
+
+    @tool(category=category)
+    def look(query: str) -> dict:
+        """Look."""
+        runs.append(query)
+        if answer is not None:
+            raise answer
+        return {"run": len(runs)}
+
+    return look, runs
+
+
+async def call(runtime, query="a", call_id="c1", **options):
+    return await runtime.call(
+        "look", {"query": query}, call_id=call_id, **{"session": "s", "caller": "model", **options}
+    )
+
+
+@pytest.mark.parametrize("category", ["retrieval", "action"])
+async def test_the_same_id_with_the_same_input_gives_the_stored_result(make, calls_of, audit_of, category):
+    look, runs = counting(category)
+    runtime = make(look)
+    first, second = await call(runtime), await call(runtime)
+    assert (first.data, first.meta.replayed) == ({"run": 1}, False)
+    assert (second.data, second.meta.replayed) == ({"run": 1}, True)
+    assert runs == ["a"]
+    assert len(await calls_of(runtime)) == 1
+    assert [entry.decision for entry in await audit_of(runtime)] == ["executed", "replayed"]
+
+
+@pytest.mark.parametrize("name", ["look", "other"])
+async def test_the_same_id_with_other_input_is_a_conflict(make, calls_of, name):
+    look, runs = counting()
+    runtime = make(look)
+    assert_ok(await call(runtime))
+    result = await runtime.call(name, {"query": "b" if name == "look" else "a"}, call_id="c1", session="s")
+    error = assert_failed(result, ErrorType.CONFLICT, detail="DUPLICATE_CALL_ID")
+    assert error.retryable is False
+    assert runs == ["a"]
+    (row,) = await calls_of(runtime)
+    assert row.ok
+
+
+async def test_the_first_result_stays_the_result_after_a_conflict(make):
+    look, _ = counting()
+    runtime = make(look)
+    async with runtime.turn(session="s") as turn:
+        first = await runtime.call("look", {"query": "a"}, turn=turn, call_id="c1")
+        await runtime.call("look", {"query": "b"}, turn=turn, call_id="c1")
+        again = await runtime.call("look", {"query": "a"}, turn=turn, call_id="c1")
+    assert (again.data, again.meta.replayed) == (first.data, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "type_"),
+    [
+        ("nothing", "{}", ErrorType.NOT_FOUND),
+        ("look", "{", ErrorType.VALIDATION),
+        ("look", "[]", ErrorType.VALIDATION),
+        ("look", '{"query":1}', ErrorType.VALIDATION),
+        ("look", "x" * 200_001, ErrorType.ARGUMENTS_TOO_LARGE),
+    ],
+)
+async def test_a_refusal_is_a_result_too(make, calls_of, name, arguments, type_):
+    look, _ = counting()
+    runtime = make(look)
+    results = [await runtime.call(name, arguments, call_id="c1", session="s", caller="model") for _ in range(2)]
+    for result in results:
+        assert_failed(result, type_)
+    assert [result.meta.replayed for result in results] == [False, True]
+    assert len(await calls_of(runtime)) == 1
+    assert_failed(await call(runtime), ErrorType.CONFLICT, detail="DUPLICATE_CALL_ID")
+
+
+async def test_a_failure_is_replayed_under_its_id_and_tried_again_under_another(make):
+    look, runs = counting(answer=ToolError(ErrorType.TRANSIENT, "later"))
+    runtime = make(look)
+    assert [(await call(runtime)).meta.replayed for _ in range(2)] == [False, True]
+    assert len(runs) == 1
+    assert (await call(runtime, call_id="c2")).meta.replayed is False
+    assert len(runs) == 2
+
+
+async def test_a_call_id_in_flight_is_waited_for(make):
+    runs, started, gate = [], asyncio.Event(), asyncio.Event()
+
+    @tool(category="retrieval")
+    async def look(query: str) -> int:
+        """Look."""
+        runs.append(query)
+        started.set()
+        await gate.wait()
+        return len(runs)
+
+    runtime = make(look)
+    async with runtime.turn(session="s") as turn:
+
+        async def ask(query):
+            return await runtime.call("look", {"query": query}, call_id="c1", turn=turn, caller="model")
+
+        calls = [asyncio.ensure_future(ask(query)) for query in ("a", "a", "b")]
+        await started.wait()
+        assert not any(found.done() for found in calls)
+        gate.set()
+        first, second, third = await asyncio.gather(*calls)
+    assert (first.data, second.data) == (1, 1)
+    assert second.meta.replayed
+    assert_failed(third, ErrorType.CONFLICT, detail="DUPLICATE_CALL_ID")
+    assert runs == ["a"]
+
+
+async def test_ids_are_remembered_across_turns_and_restarts_but_belong_to_their_session(make):
+    look, runs = counting()
+    store = MemoryStore()
+    assert_ok(await call(make(look, store=store)))
+    assert (await call(make(look, store=store))).meta.replayed
+    assert not (await call(make(look, store=store), session="another")).meta.replayed
+    assert not (await call(make(look, store=store), tenant="acme")).meta.replayed
+    assert len(runs) == 3
+
+
+async def test_calls_without_an_id_get_one_each(make, calls_of):
+    look, _ = counting()
+    runtime = make(look)
+    results = [await call(runtime, call_id=None) for _ in range(2)]
+    assert results[0].meta.call_id != results[1].meta.call_id
+    assert {row.call_id for row in await calls_of(runtime)} == {result.meta.call_id for result in results}
+
+
+async def test_changing_a_result_changes_neither_its_replay_nor_its_record(make, calls_of, audit_of):
+    look, _ = counting()
+    runtime = make(look)
+    async with runtime.turn(session="s") as turn:
+        first = await runtime.call("look", {"query": "a"}, call_id="c1", turn=turn)
+        first.data["run"] = "changed by the caller"
+        second = await runtime.call("look", {"query": "a"}, call_id="c1", turn=turn)
+        assert second.data == {"run": 1}
+    (row,) = await calls_of(runtime)
+    assert b"changed by the caller" not in row.result
+    executed, replayed = await audit_of(runtime)
+    assert executed.output_hash == replayed.output_hash
+
+
+@pytest.mark.parametrize("call_id", ["", "x" * 257, "a\nb", "\x00", "\ud800"])
+async def test_an_id_that_cannot_be_stored_is_a_mistake_of_the_caller(make, call_id):
+    look, runs = counting()
+    with pytest.raises(GroundwireError) as raised:
+        await call(make(look), call_id=call_id)
+    assert raised.value.code == "config_error"
+    assert runs == []
