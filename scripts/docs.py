@@ -7,11 +7,21 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from scripts.reference import cli, envelope, errors, events, pipeline, settings, tool_folder
+
 ROOT = Path(__file__).resolve().parent.parent
 
 Generator = Callable[[], str]
 
-GENERATORS: Sequence[tuple[str, Generator]] = ()
+GENERATORS: Sequence[tuple[str, Generator]] = (
+    ("docs/reference/cli.md", cli.generate),
+    ("docs/reference/envelope.md", envelope.generate),
+    ("docs/reference/errors.md", errors.generate),
+    ("docs/reference/events.md", events.generate),
+    ("docs/reference/pipeline.md", pipeline.generate),
+    ("docs/reference/settings.md", settings.generate),
+    ("docs/reference/tool-folder.md", tool_folder.generate),
+)
 
 
 def find_stale(generators: Sequence[tuple[str, Generator]], root: Path) -> dict[Path, str]:

@@ -1,0 +1,169 @@
+"""settings.md: everything that groundwire.toml and the environment may say."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import groundwire
+from groundwire.assembly import AuditSettings, LedgerTimes, Settings, StoreSettings
+from groundwire.contracts.tools import Budget, Gate
+from groundwire.runtime.policies.limits import Overrides, PolicyRule, Profile
+from scripts.reference.markdown import code, explain, fenced, page, show_type, table
+
+# Each table of the file: its heading, the type behind it, and what it is for.
+TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
+    ("At the top", Settings, "The tables themselves are described below."),
+    ("[store]", StoreSettings, "See [stores](../guides/stores.md)."),
+    ("[audit]", AuditSettings, "See [the audit chain](../guides/audit.md)."),
+    (
+        "[ledger]",
+        LedgerTimes,
+        "See [idempotency](../guides/idempotency.md) and [confirmation](../guides/confirmation.md).",
+    ),
+    (
+        "[profiles.NAME]",
+        Profile,
+        "A set of masks and limits that a turn chooses with `profile=`. See [policies](../guides/policies.md).",
+    ),
+    ("[[policies]]", PolicyRule, "The operator's rules. Later ones win."),
+    ("limits", Overrides, "The value of `limits` in a profile or a rule. What is left out stays as it was."),
+    ("budget", Budget, "One entry of `budget`."),
+    ("gates", Gate, "One entry of `gates`; a flag's name alone will do."),
+)
+
+MEANINGS = {
+    "Settings.store": "Where state is kept.",
+    "Settings.audit": "How the record is chained and witnessed.",
+    "Settings.ledger": "How long things are waited for.",
+    "Settings.flags": "Feature flags for gates. A flag that is not here is looked up in the environment.",
+    "Settings.profiles": "Profiles by name.",
+    "Settings.policies": "Rules for tools.",
+    "Settings.system_prompt": "Counted in the metrics of the context; not sent anywhere.",
+    "StoreSettings.url": "`memory://`, `sqlite:///path`, `postgresql://…`; with `?durability=process` or `?durability=power`.",
+    "AuditSettings.checkpoint": "The file in which heads of the chain are noted; relative to the folder of this file. Empty: none.",
+    "AuditSettings.key_env": "The environment variable that holds the HMAC key. Without a value there: no key.",
+    "LedgerTimes.lease_seconds": "How long a reservation lives without being renewed.",
+    "LedgerTimes.wait_seconds": "How long a call waits for an equal one that is in flight.",
+    "LedgerTimes.confirmation_seconds": "How long a question to a person, and its answer, are good for.",
+    "Profile.allow": "Names or globs of the tools that may be used. Left out: all of them.",
+    "Profile.deny": "Names or globs of those that may not. Wins over `allow`.",
+    "Profile.limits": "Limits under this profile.",
+    "Profile.maxRefusals": "After so many refused calls in a row a model gets no more calls in this turn.",
+    "PolicyRule.tools": "Names or globs, over tool ids and wire names.",
+    "PolicyRule.modes": "`text`, `voice`; empty: both.",
+    "PolicyRule.profiles": "Names of profiles; empty: all, and none.",
+    "PolicyRule.limits": "The limits for them.",
+    "Overrides.softMs": "A call that takes longer gets a warning.",
+    "Overrides.hardMs": "A call that takes longer is ended.",
+    "Overrides.maxArgsBytes": "The size of the argument text.",
+    "Overrides.maxOutputBytes": "The size of the result as JSON.",
+    "Overrides.confirm": "Whether a person must agree.",
+    "Overrides.grounding": "What happens when evidence is missing.",
+    "Overrides.repeatLimit": "The number of the identical call that is refused.",
+    "Overrides.emptyLimit": "How many empty results a tool may give in a turn.",
+    "Overrides.budget": "More budgets, or others of the same name.",
+    "Overrides.gates": "More gates.",
+    "Budget.name": "Budgets of one name share one count.",
+    "Budget.by": "`turn`, `session`, `request`, or the name of an argument.",
+    "Budget.max": "How much.",
+    "Budget.unit": "What is counted.",
+    "Budget.category": "Count only tools of this category.",
+    "Gate.flag": "The flag that must be on.",
+    "Gate.answer": "What a closed gate answers, instead of refusing.",
+}
+
+ENVIRONMENT = {
+    "GROUNDWIRE_STORE": "The store's URL, instead of `[store] url`.",
+    "DATABASE_URL": "The same, where `GROUNDWIRE_STORE` is not set.",
+    "NO_COLOR": "No colours on the command line.",
+    "SOURCE_DATE_EPOCH": "The build's timestamp in the artifact, for builds that can be repeated.",
+}
+
+EXAMPLE = """
+[store]
+url = "sqlite:///groundwire.db"
+
+[audit]
+checkpoint = "audit.checkpoint"
+
+[flags]
+BOOKING_OPEN = true
+
+[profiles.guest]
+allow = ["find_*"]
+limits = { budget = [{ name = "calls", max = 4 }] }
+
+[[policies]]
+tools = ["send_*"]
+limits = { confirm = true, hardMs = 5000 }
+"""
+
+
+def generate() -> str:
+    names = [f"{kind.__name__}.{field.encode_name}" for _, kind, _ in TABLES for field in msgspec.structs.fields(kind)]
+    explain(names, MEANINGS, "settings")
+    explain(_variables(), ENVIRONMENT, "environment variables")
+    parts: list[str] = []
+    for heading, kind, text in TABLES:
+        rows = table(("setting", "type", "default", "meaning"), _rows(kind))
+        parts.append(f"### {heading if heading == 'At the top' else code(heading)}\n\n{text}\n\n{rows}")
+    return page(
+        "Settings",
+        "Every setting of `groundwire.toml`, and the environment variables. Everything has a default, and the file may be "
+        "absent. Unknown names are errors.",
+        fenced("toml", EXAMPLE),
+        "In Python: `load_settings()` reads `groundwire.toml` in the working folder, `load_settings(path)` another file, and "
+        "`Runtime(registry, settings.store.url, settings=settings)` uses it. `groundwire.assembly.settings_schema()` gives "
+        "the JSON Schema of the file.",
+        "## groundwire.toml",
+        *parts,
+        "## Environment",
+        table(
+            ("variable", "meaning"),
+            [
+                *((code(name), meaning) for name, meaning in ENVIRONMENT.items()),
+                (
+                    code(AuditSettings().key_env),
+                    "The HMAC key of the audit chain; `[audit] key_env` can name another variable.",
+                ),
+                ("a flag's name", "Whether a [gate](../guides/policies.md#gates) is open: `1`, `true`, `yes` or `on`."),
+            ],
+        ),
+        "The command line also reads `.env` in the working folder, as lines of `NAME=value`. Variables that are already set "
+        "keep their value.",
+    )
+
+
+def _rows(kind: type[msgspec.Struct]) -> Iterator[tuple[str, ...]]:
+    for field in msgspec.structs.fields(kind):
+        meaning = MEANINGS[f"{kind.__name__}.{field.encode_name}"]
+        yield code(field.encode_name), _type(field.type), _default(field), meaning
+
+
+def _type(annotation: Any) -> str:
+    """The type, with our own tables under the names that they have in the file."""
+    shown = show_type(annotation)
+    for heading, kind, _ in TABLES:
+        shown = re.sub(rf"\b{kind.__name__}\b", code(heading), shown)
+    return shown
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    if field.required:
+        return "required"
+    value: Any = field.default
+    if value is msgspec.NODEFAULT:
+        value = field.default_factory() if field.default_factory is not msgspec.NODEFAULT else None
+    if value is None or value is msgspec.UNSET or isinstance(value, (msgspec.Struct, dict)):
+        return ""
+    return code(msgspec.json.encode(value).decode())
+
+
+def _variables() -> set[str]:
+    """The variables that the code reads by a fixed name."""
+    source = Path(groundwire.__file__).parent
+    pattern = re.compile(r'environ(?:\.get\(|\[)\s*"([A-Z_]+)"')
+    return {name for path in source.rglob("*.py") for name in pattern.findall(path.read_text(encoding="utf-8"))}
