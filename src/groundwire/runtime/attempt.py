@@ -47,6 +47,7 @@ class Attempt:
     started_at: float = 0.0
     began: bool = False
     committed: bool = False
+    is_unresolved: bool = False  # holds the key of an earlier attempt of which nobody knows yet how it ended
     cancel_requested: bool = False
     is_closed: bool = False
     counted: bool = False

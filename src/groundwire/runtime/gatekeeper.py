@@ -5,9 +5,12 @@ These steps need the store, the clock or the flags. Each gives a verdict that en
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import traceback
 from typing import Any, TypeAlias
+
+import msgspec
 
 from groundwire.contracts.decisions import Answer, Confirm, Deny
 from groundwire.contracts.events import ApprovalRequested
@@ -21,7 +24,7 @@ from groundwire.runtime.context import Context
 from groundwire.runtime.grounding import find_evidence, refusal_for
 from groundwire.runtime.invocation import OPERATOR_CHARS
 from groundwire.runtime.ledger import Ledger, Unresolved, outcome_unknown
-from groundwire.runtime.limited import Interrupted, TimeLimitReached, run_limited
+from groundwire.runtime.limited import run_limited
 from groundwire.runtime.policies.budgets import stored_scope, within_budget
 from groundwire.runtime.policies.confirmation import is_agreed, waiting
 from groundwire.runtime.policies.gates import through_gates
@@ -164,11 +167,19 @@ class Gatekeeper:
         if handler.reconcile is None or entry is None:
             return None
         hook = _call_hook(handler.reconcile, attempt.arguments, context)
+        attempt.is_unresolved = True
         try:
             value = await run_limited(hook, entry.limits.hard_ms / 1000, attempt)
-        except (Exception, TimeLimitReached, Interrupted):  # noqa: BLE001 - the boundary to code that is not ours
-            attempt.operator = f"reconcile failed: {traceback.format_exc()[-OPERATOR_CHARS:]}"
-            return outcome_unknown(attempt.name, verdict.effect.effect_id)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
+            unknown = outcome_unknown(attempt.name, attempt.effect.effect_id if attempt.effect is not None else "")
+            failure = traceback.format_exc()[-OPERATOR_CHARS:]
+            return msgspec.structs.replace(unknown, operator=f"{unknown.operator}; its hook failed: {failure}")
+        attempt.is_unresolved = False
         return None if value is None else Reconciled(value)
 
 

@@ -205,7 +205,7 @@ class Ledger:
         if effect.status is EffectStatus.SETTLED and effect.result is not None:
             return decode_result(effect.result)
         entry = attempt.entry
-        if not can_reconcile and not (entry is not None and entry.spec.policy.repeatable):
+        if not can_reconcile and entry is not None and entry.is_action and not entry.spec.policy.repeatable:
             return outcome_unknown(attempt.name, effect.effect_id)
         return await self._take_over(attempt, effect, can_reconcile=can_reconcile)
 

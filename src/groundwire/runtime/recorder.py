@@ -149,7 +149,7 @@ class Recorder:
         if not attempt.began:
             attempt.refund()
         ending = Ending(attempt, result, "executed" if attempt.began else "refused", NULL)
-        status = EffectStatus.UNKNOWN if unknown else None
+        status = EffectStatus.UNKNOWN if unknown or attempt.is_unresolved else None
         ending.transition = self._ledger.transition(attempt, status, note="cancelled")
         return ending
 
