@@ -1,0 +1,105 @@
+"""`groundwire effects`: what actions did, and a person's word where nobody knows."""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groundwire.cli.options import by_option, global_options, json_option, limit_option, note_option, tenant_option
+from groundwire.cli.output import print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from groundwire.assembly import Runtime
+    from groundwire.contracts.records import Effect
+
+STATUSES = ("reserved", "settled", "unknown")
+
+
+@click.group()
+def effects() -> None:
+    """Follow what actions did, and decide what nobody knows."""
+
+
+@effects.command("list")
+@click.option("--status", type=click.Choice([*STATUSES, "all"]), default="all", show_default=True)
+@limit_option
+@tenant_option
+@json_option
+@global_options()
+def list_effects(status: str, limit: int, tenant: str, *, as_json: bool) -> None:
+    """List the effects of actions. Those that are `unknown` wait for a decision."""
+    from groundwire.cli.opening import read
+    from groundwire.cli.records import show_record, show_time
+
+    found = read(lambda runtime: _find(runtime, status, tenant, limit))
+    if as_json:
+        print_json([show_record(effect) for effect in found])
+        return
+    rows = [
+        (
+            effect.effect_id,
+            effect.status.value,
+            effect.tool,
+            effect.session_id or "-",
+            show_time(effect.updated_at),
+            effect.decided_by or "-",
+            effect.raw,
+        )
+        for effect in found
+    ]
+    headers = ("ID", "STATUS", "TOOL", "SESSION", "CHANGED", "DECIDED BY", "ARGUMENTS")
+    print_table(headers, rows, empty="There are no effects.")
+
+
+@effects.command("reconcile")
+@click.argument("effect_id", metavar="ID")
+@click.option("--happened/--not-happened", default=None, help="Whether the action had its effect.")
+@click.option("--result", metavar="JSON", help="With --happened: what the call's data is from now on.")
+@by_option
+@note_option
+@tenant_option
+@global_options()
+def reconcile(
+    effect_id: str,
+    *,
+    happened: bool | None,
+    result: str | None,
+    by: str,
+    note: str,
+    tenant: str,
+) -> None:
+    """Decide an unknown effect: it happened and is settled, or it did not and may run again."""
+    if happened is None:
+        raise click.UsageError("Say --happened or --not-happened.")
+    if result is not None and not happened:
+        raise click.UsageError("--result belongs to --happened: what did not happen has no result.")
+    data = None if result is None else _parse(result)
+    from groundwire.cli.opening import change
+
+    change(lambda runtime: runtime.reconcile(effect_id, happened=happened, by=by, data=data, note=note, tenant=tenant))
+    print_text(f"{effect_id} is settled." if happened else f"{effect_id} is released: the same call may run again.")
+
+
+async def _find(runtime: "Runtime", status: str, tenant: str, limit: int) -> "list[Effect]":
+    """Effects as they are now: a reservation whose owner died is unknown, whatever the row still says."""
+    from groundwire.contracts.records import EffectStatus
+    from groundwire.store.rules import is_lapsed, lapsed
+
+    wanted = None if status == "all" else EffectStatus(status)
+    found = await runtime.effects(status=wanted, tenant=tenant, limit=limit)
+    if wanted is EffectStatus.UNKNOWN:
+        found += await runtime.effects(status=EffectStatus.RESERVED, tenant=tenant, limit=limit)
+    now = time.time()
+    found = [lapsed(effect) if is_lapsed(effect, now) else effect for effect in found]
+    found = [effect for effect in found if wanted in (None, effect.status)]
+    return sorted(found, key=lambda effect: effect.created_at, reverse=True)[:limit]
+
+
+def _parse(result: str) -> Any:
+    from groundwire.contracts.canonical import parse_json
+    from groundwire.contracts.errors import InvalidJson
+
+    try:
+        return parse_json(result)
+    except InvalidJson as error:
+        raise click.BadParameter(f"not JSON: {error.message}", param_hint="--result") from None

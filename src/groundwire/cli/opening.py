@@ -1,0 +1,112 @@
+"""From the options to settings, a registry and a runtime. Everything heavy is imported here, when a command runs."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import unquote, urlsplit
+
+import click
+import msgspec
+
+from groundwire.assembly import Runtime, Settings, StoreSettings, load_settings, read_dotenv
+from groundwire.cli.options import REGISTRY_FILE, GlobalOptions
+from groundwire.cli.output import clean, note, redact
+from groundwire.contracts.errors import ArtifactError
+from groundwire.registry import Registry
+
+T = TypeVar("T")
+Work = Callable[[Runtime], Awaitable[T]]
+
+NO_STORE = "memory://"
+
+
+def read_settings() -> Settings:
+    """Read .env and groundwire.toml; what the command line says comes first, then the environment."""
+    options = GlobalOptions.current()
+    configure_logging(verbose=options.verbose)
+    for name, value in read_dotenv().items():
+        os.environ.setdefault(name, value)
+    settings = load_settings(options.config)
+    if options.store:
+        settings = msgspec.structs.replace(settings, store=StoreSettings(url=options.store))
+    return settings
+
+
+def read_registry(path: str) -> Registry:
+    """Read what `groundwire build` wrote."""
+    if not Path(path).exists():
+        raise ArtifactError(f"there is no {path}", reason="missing", hint="groundwire build tools/")
+    return Registry.load(path)
+
+
+def read(work: Work[T], *, settings: Settings | None = None) -> T:
+    """Look into the store. Nothing is created, and no head is noted in the checkpoint file."""
+    settings = settings or read_settings()
+    if is_missing(settings.store.url):
+        settings = _without_store(settings, keep_checkpoint=True)
+
+    async def run() -> T:
+        runtime = Runtime(_any_registry(), settings.store.url, settings=settings)
+        try:
+            return await work(runtime)
+        finally:
+            # Closing the runtime would note the head, and so vouch for a chain that nobody has looked at.
+            await runtime.store.shut()
+
+    return asyncio.run(run())
+
+
+def change(work: Work[T]) -> T:
+    """Do something to what is in the store. A store that does not exist yet is not created for it."""
+    settings = read_settings()
+    if is_missing(settings.store.url):
+        settings = _without_store(settings, keep_checkpoint=False)
+    return run_with(_any_registry(), settings, work)
+
+
+def run_with(registry: Registry, settings: Settings, work: Work[T]) -> T:
+    """Open a runtime, work with it, and close it: then everything is durable."""
+
+    async def run() -> T:
+        async with Runtime(registry, settings.store.url, settings=settings) as runtime:
+            return await work(runtime)
+
+    return asyncio.run(run())
+
+
+def is_missing(url: str) -> bool:
+    """True when the store is a file that nobody has made yet."""
+    parts = urlsplit(url)
+    return parts.scheme == "sqlite" and len(parts.path) > 1 and not Path(unquote(parts.path[1:])).exists()
+
+
+def configure_logging(*, verbose: bool) -> None:
+    """Send logs to stderr, unless the process has made its own arrangements."""
+    level = logging.DEBUG if verbose else logging.WARNING
+    logging.basicConfig(level=level, format="%(message)s", handlers=[_ToStderr()])
+    logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+class _ToStderr(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        if sys.stderr is not None:
+            click.echo(f"{record.levelname.lower()}: {clean(redact(self.format(record)))}", err=True)
+
+
+def _without_store(settings: Settings, *, keep_checkpoint: bool) -> Settings:
+    file = Path(unquote(urlsplit(settings.store.url).path[1:])).name
+    note(f"Nothing has been recorded yet: there is no {file}.")
+    audit = settings.audit if keep_checkpoint else msgspec.structs.replace(settings.audit, checkpoint="")
+    return msgspec.structs.replace(settings, store=StoreSettings(url=NO_STORE), audit=audit)
+
+
+def _any_registry() -> Registry:
+    """The tools, where it matters little whether there are any."""
+    try:
+        return Registry.load(REGISTRY_FILE)
+    except ArtifactError:
+        return Registry()

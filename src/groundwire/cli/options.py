@@ -1,0 +1,96 @@
+"""The options that commands share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+REGISTRY_FILE = "tool_registry.json"
+
+
+@dataclass
+class GlobalOptions:
+    """What was said about configuration, store and verbosity, before the command's name or after it."""
+
+    config: str | None = None
+    store: str | None = None
+    verbose: bool = False
+
+    @staticmethod
+    def current() -> "GlobalOptions":
+        return click.get_current_context().ensure_object(GlobalOptions)
+
+
+def global_options(*, hidden: bool = True) -> Callable[[F], F]:
+    """Options of the whole program. Each command takes them too, without repeating them in its help."""
+
+    def decorate(command: F) -> F:
+        for option in (
+            click.option("--verbose", is_flag=True, help="Say more on stderr, tracebacks included.", **_noted(hidden)),
+            click.option(
+                "--store", metavar="URL", help="The store, whatever the configuration says.", **_noted(hidden)
+            ),
+            click.option(
+                "--config", metavar="PATH", help="Settings to use instead of groundwire.toml.", **_noted(hidden)
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _noted(hidden: bool) -> dict[str, Any]:  # noqa: FBT001 - click's own name for it
+    return {"expose_value": False, "hidden": hidden, "callback": _note}
+
+
+def _note(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value and parameter.name is not None:
+        setattr(context.ensure_object(GlobalOptions), parameter.name, value)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+registry_option = click.option(
+    "--registry",
+    "registry_path",
+    metavar="PATH",
+    default=REGISTRY_FILE,
+    show_default=True,
+    help="The file that `groundwire build` wrote.",
+)
+tenant_option = click.option("--tenant", default="default", show_default=True, help="Whose data.")
+limit_option = click.option(
+    "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many, newest first."
+)
+note_option = click.option("--note", default="", help="Why; it is recorded.")
+
+
+def login_name() -> str:
+    """Who is at the keyboard, as far as the system knows."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "unknown"
+
+
+by_option = click.option("--by", default=login_name, help="Who decides; it is recorded. Default: your login name.")
+
+
+class Duration(click.ParamType):
+    """A length of time, such as 90d; a value in seconds."""
+
+    name = "duration"
+    _SECONDS: ClassVar = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, (int, float)):
+            return float(value)
+        number, unit = value[:-1], value[-1:]
+        if unit not in self._SECONDS or not (number.isascii() and number.isdigit()):
+            self.fail(f"{value!r} is not a duration. Write 90d, 12h, 30m, 45s or 2w.", param, ctx)
+        return float(int(number) * self._SECONDS[unit])
