@@ -100,7 +100,8 @@ def _coroutine(
 
 
 async def _in_thread(threads: DaemonThreads, function: Callable[[], Any]) -> Any:
-    return await threads.run(function)
+    value = await threads.run(function)
+    return await value if isinstance(value, Coroutine) else value
 
 
 async def _drain(attempt: Attempt, stream: Any) -> Any:
