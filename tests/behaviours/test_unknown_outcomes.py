@@ -339,8 +339,8 @@ async def test_a_long_call_keeps_its_lease(make, failure):
         return 1
 
     class Watched(MemoryStore):
-        async def renew_leases(self, owner, *, now, lease_until):
-            count = await super().renew_leases(owner, now=now, lease_until=lease_until)
+        async def renew_leases(self, owner, keys, *, now, lease_until):
+            count = await super().renew_leases(owner, keys, now=now, lease_until=lease_until)
             renewed.set()
             return count
 

@@ -159,7 +159,8 @@ async def test_leases_are_renewed_for_one_owner_while_they_last(store):
     await store.reserve(reservation("theirs", lease_until=10.0, owner="worker_2"))
     await store.reserve(reservation("done", lease_until=10.0))
     await settle(store, "done")
-    assert await store.renew_leases("worker_1", now=5.0, lease_until=35.0) == 1
+    keys = [("acme", effect().tool, name) for name in ("mine", "lapsed", "theirs", "done", "never_reserved")]
+    assert await store.renew_leases("worker_1", keys, now=5.0, lease_until=35.0) == 1
     assert (await store.get_effect("acme", "eff_mine")).lease_until == 35.0
     assert (await store.get_effect("acme", "eff_theirs")).lease_until == 10.0
     assert (await store.get_effect("acme", "eff_lapsed")).lease_until == 5.0

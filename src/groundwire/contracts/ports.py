@@ -119,7 +119,11 @@ class EffectLedger(Protocol):
         """
         ...
 
-    async def renew_leases(self, owner: str, *, now: float, lease_until: float) -> int: ...
+    async def renew_leases(
+        self, owner: str, keys: Sequence[tuple[str, str, str]], *, now: float, lease_until: float
+    ) -> int:
+        """Move on the leases of these (tenant, tool, key) that `owner` still holds; how many those are."""
+        ...
 
     async def get_effect(self, tenant: str, effect_id: str) -> Effect | None: ...
 
@@ -190,8 +194,9 @@ class ConfirmationStore(Protocol):
         by: str,
         note: str,
         now: float,
+        entry: AuditEntry | None = None,
     ) -> bool:
-        """Approve or deny, if it is still open and not expired."""
+        """Approve or deny, if it is still open and not expired; `entry` is audited together with it."""
         ...
 
     async def list_confirmations(

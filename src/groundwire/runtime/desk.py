@@ -45,9 +45,9 @@ class Desk:
             reason=note,
         )
         now = self._clock.now()
-        if await self._store.decide_confirmation(tenant, confirmation_id, status, by=by, note=note, now=now):
-            self._store.enqueue(Closing(call=None, entry=entry))
-            await self._store.flush()
+        if await self._store.decide_confirmation(
+            tenant, confirmation_id, status, by=by, note=note, now=now, entry=entry
+        ):
             return msgspec.structs.replace(question, status=status, decided_by=by, note=note, decided_at=now)
         state = "expired" if question.status is ConfirmationStatus.PENDING else question.status.value
         raise NotFound(f"approval {confirmation_id!r} cannot be decided: it is {state}")

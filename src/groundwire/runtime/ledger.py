@@ -182,19 +182,19 @@ class Ledger:
         self._timer = None
         if self._held:
             loop = asyncio.get_running_loop()
-            self._renewal = loop.create_task(self._renew(list(self._held.values())))
+            self._renewal = loop.create_task(self._renew(dict(self._held)))
             self._timer = loop.call_later(self._settings.lease / 3, self._renew_held)
 
-    async def _renew(self, held: list[_Held]) -> None:
+    async def _renew(self, held: dict[tuple[str, str, str], _Held]) -> None:
         now = self._clock.now()
         until = now + self._settings.lease
         try:
-            renewed = await self._store.renew_leases(self._owner, now=now, lease_until=until)
+            renewed = await self._store.renew_leases(self._owner, list(held), now=now, lease_until=until)
         except StoreError as error:
             log.warning("leases could not be renewed: %s", error)
             return
         if renewed >= len(held):
-            for reservation in held:
+            for reservation in held.values():
                 reservation.lease_until = until
 
     async def _resolve(self, attempt: Attempt, effect: Effect, *, can_reconcile: bool) -> Verdict:

@@ -12,7 +12,7 @@ import msgspec
 
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import StoreError
-from groundwire.contracts.ports import Database
+from groundwire.contracts.ports import Database, Store
 from groundwire.contracts.records import (
     AuditEntry,
     AuditHead,
@@ -60,21 +60,23 @@ class MemoryStore:
         self._blobs: dict[tuple[str, str, str], bytes] = {}
         self._blob_bytes = 0
         self._audit = MemoryChain(chain or Chain(), self._max_rows)
-        self._database: Database | None = None
+        self._tables: Store | None = None
 
     @property
     def database(self) -> Database:
-        if self._database is None:
+        if self._tables is None:
             from groundwire.store.sqlite import SqliteStore
 
-            self._database = SqliteStore(":memory:").database
-        return self._database
+            self._tables = SqliteStore(":memory:")
+        return self._tables.database
 
     async def open(self) -> None:
         """Nothing to connect."""
 
     async def shut(self) -> None:
-        """Nothing to release; the rows stay, so that a test can look at them."""
+        """Our rows stay, so that a test can look at them; an application's own tables go."""
+        if self._tables is not None:
+            await self._tables.shut()
 
     # Sessions
 
@@ -146,8 +148,10 @@ class MemoryStore:
         self._record(closing)
         return closing.transition is None or self._effects.apply(closing.transition)
 
-    async def renew_leases(self, owner: str, *, now: float, lease_until: float) -> int:
-        return self._effects.renew(owner, now, lease_until)
+    async def renew_leases(
+        self, owner: str, keys: Sequence[tuple[str, str, str]], *, now: float, lease_until: float
+    ) -> int:
+        return self._effects.renew(owner, keys, now, lease_until)
 
     async def get_effect(self, tenant: str, effect_id: str) -> Effect | None:
         return self._effects.get(tenant, effect_id)
@@ -280,12 +284,15 @@ class MemoryStore:
         by: str,
         note: str,
         now: float,
+        entry: AuditEntry | None = None,
     ) -> bool:
         found = await self.get_confirmation(tenant, confirmation_id)
         if found is None or found.status != ConfirmationStatus.PENDING or found.expires_at <= now:
             return False
         decided = msgspec.structs.replace(found, status=status, decided_at=now, decided_by=by, note=note)
         self._confirmations[confirmation_id] = decided
+        if entry is not None:
+            self._audit.append(entry)
         return True
 
     async def list_confirmations(

@@ -1,6 +1,6 @@
 """The effect ledger of the memory store. Settled effects are bounded; reserved and unknown ones never go by themselves."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -41,11 +41,13 @@ class MemoryEffects:
         self._effects[key] = effect
         self._keys[effect.effect_id] = key
 
-    def renew(self, owner: str, now: float, lease_until: float) -> int:
+    def renew(self, owner: str, keys: Sequence[tuple[str, str, str]], now: float, lease_until: float) -> int:
         held = [
             effect
-            for effect in self._effects.values()
-            if effect.owner == owner and effect.status == EffectStatus.RESERVED and effect.lease_until > now
+            for key in keys
+            if (effect := self._effects.get(key)) is not None
+            and (effect.owner, effect.status) == (owner, EffectStatus.RESERVED)
+            and effect.lease_until > now
         ]
         for effect in held:
             self.put(msgspec.structs.replace(effect, lease_until=lease_until, updated_at=now))

@@ -175,8 +175,15 @@ class SqlStore:
     async def close(self, closing: Closing) -> bool:
         return bool(await self._batches.submit(Work(closing=closing)))
 
-    async def renew_leases(self, owner: str, *, now: float, lease_until: float) -> int:
-        return await self._execute(sql.RENEW_LEASES, owner, now, lease_until)
+    async def renew_leases(
+        self, owner: str, keys: Sequence[tuple[str, str, str]], *, now: float, lease_until: float
+    ) -> int:
+        async def change(transaction: Transaction, _: Links) -> int:
+            rows = [(*key, owner, now, lease_until) for key in sorted(keys)]
+            return len(await transaction.change_each(sql.RENEW_LEASES, rows))
+
+        count: int = await self._change(change)
+        return count
 
     async def get_effect(self, tenant: str, effect_id: str) -> Effect | None:
         rows = await self._reader.fetch(sql.SELECT_EFFECT_BY_ID, tenant, effect_id)
@@ -209,10 +216,12 @@ class SqlStore:
 
     async def forget_effects(self, *, settled_before: float) -> int:
         # In portions, so that calls get their turn between them.
-        highest = (await self._reader.fetch(sql.HIGHEST_EFFECT))[0][0]
+        oldest = (await self._reader.fetch(sql.OLDEST_EFFECT))[0][0]
+        young = await self._reader.fetch(sql.FIRST_YOUNG_EFFECT, settled_before)
+        end = young[0][0] if young else (await self._reader.fetch(sql.HIGHEST_EFFECT))[0][0]
         forgotten = 0
-        for first in range(0, highest, _FORGET_PORTION):
-            upto = first + _FORGET_PORTION
+        for first in range(oldest, end, _FORGET_PORTION):
+            upto = min(first + _FORGET_PORTION, end)
             forgotten += await self._execute(sql.FORGET_EFFECTS, first, upto, settled_before)
         return forgotten
 
@@ -325,9 +334,18 @@ class SqlStore:
         by: str,
         note: str,
         now: float,
+        entry: AuditEntry | None = None,
     ) -> bool:
         decision = (tenant, confirmation_id, status.value, by, note, now)
-        return await self._execute(sql.DECIDE_CONFIRMATION, *decision, durable=True) > 0
+
+        async def change(transaction: Transaction, links: Links) -> bool:
+            if not await transaction.change(sql.DECIDE_CONFIRMATION, *decision):
+                return False
+            if entry is not None:
+                await links.append(entry)
+            return True
+
+        return bool(await self._change(change, durable=True))
 
     async def list_confirmations(
         self, tenant: str, *, status: ConfirmationStatus | None = None, before: str = "", limit: int = 50

@@ -21,6 +21,7 @@ from groundwire.store.writers import Writer
 
 _PLACEHOLDER = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\d+)")
 _MEMORY = ":memory:"
+_SETTINGS = ("journal_mode = WAL", "synchronous = NORMAL", "fullfsync = ON", "journal_size_limit = 67108864")
 
 # What the caller can do about a primary result code. Only what may pass by itself is unavailability.
 _UNAVAILABLE = {
@@ -161,30 +162,27 @@ class SqliteEngine:
     def _connect(self) -> tuple[SqliteTransaction, SqliteTransaction]:
         opened: list[sqlite3.Connection] = []
         try:
-            opened.append(self._new_connection())
-            opened[0].execute("PRAGMA journal_mode = WAL")
+            for _ in range(2 if self._syncs else 1):
+                # Each connection has one user at a time: the loop's thread or the writing one.
+                connection = sqlite3.connect(
+                    self._path,
+                    timeout=self._busy_seconds,
+                    isolation_level=None,
+                    cached_statements=256,
+                    check_same_thread=False,
+                )
+                opened.append(connection)
+                for setting in _SETTINGS:
+                    connection.execute(f"PRAGMA {setting}")
             writing = SqliteTransaction(opened[0])
             drive(self._bring_up_to_date(writing))
-            if not self._syncs:
-                return writing, writing
-            opened.append(self._new_connection())
-            return writing, SqliteTransaction(opened[1])
+            return writing, SqliteTransaction(opened[1]) if self._syncs else writing
         except BaseException as error:
             for connection in opened:
                 connection.close()
             if isinstance(error, (sqlite3.Error, OSError)):
                 raise self.explain(error) from error
             raise
-
-    def _new_connection(self) -> sqlite3.Connection:
-        # Each connection has one user at a time: the loop's thread or the writing one.
-        connection = sqlite3.connect(
-            self._path, timeout=self._busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
-        )
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA fullfsync = ON")
-        connection.execute("PRAGMA journal_size_limit = 67108864")
-        return connection
 
     async def _bring_up_to_date(self, transaction: SqliteTransaction) -> None:
         scripts = own_scripts("sqlite")
@@ -231,7 +229,8 @@ class SqliteEngine:
         try:
             writing.connection.execute("ROLLBACK")
         except sqlite3.Error:  # nothing more can be done with it; the next batch opens a new one
-            self._writing = None
+            with self._opening:
+                self._disconnect()
 
     def explain(self, error: Exception) -> StoreError:
         name = Path(self._path).name

@@ -67,7 +67,8 @@ RELEASE_EFFECT = f"DELETE FROM effects WHERE {_HELD}"
 LAPSE_EFFECT = f"UPDATE effects SET status = 'unknown' WHERE {_KEY} AND status = 'reserved' AND lease_until <= $4"
 LAPSE_EFFECTS = "UPDATE effects SET status = 'unknown' WHERE status = 'reserved' AND tenant = $1 AND lease_until <= $2"
 RENEW_LEASES = (
-    "UPDATE effects SET lease_until = $3, updated_at = $2 WHERE status = 'reserved' AND owner = $1 AND lease_until > $2"
+    f"UPDATE effects SET lease_until = $6, updated_at = $5 WHERE {_KEY}"
+    " AND owner = $4 AND status = 'reserved' AND lease_until > $5"
 )
 DECIDE_EFFECT = (
     "UPDATE effects SET status = $3, result = $4, note = $5, updated_at = $6, decided_by = $7"
@@ -78,18 +79,12 @@ EFFECT_SEQ = "SELECT seq FROM effects WHERE tenant = $1 AND effect_id = $2"
 LIST_EFFECTS = (
     f"SELECT {_EFFECT} FROM effects WHERE status = $4 AND tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
 )
-# One index serves: the newest of each status, then the newest of those.
-LIST_ALL_EFFECTS = (
-    f"SELECT {_EFFECT} FROM ("
-    + " UNION ALL ".join(
-        f"SELECT * FROM (SELECT seq, {_EFFECT} FROM effects WHERE status = '{status}' AND tenant = $1 AND seq < $2"
-        f" ORDER BY seq DESC LIMIT $3) AS {status}"
-        for status in ("reserved", "settled", "unknown")
-    )
-    + ") AS found ORDER BY seq DESC LIMIT $3"
-)
-HIGHEST_EFFECT = "SELECT COALESCE(MAX(seq), 0) FROM effects"
-FORGET_EFFECTS = "DELETE FROM effects WHERE seq > $1 AND seq <= $2 AND status = 'settled' AND updated_at < $3"
+LIST_ALL_EFFECTS = f"SELECT {_EFFECT} FROM effects WHERE tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+# Rows are numbered by age, so the old ones are those before the first that is young enough.
+OLDEST_EFFECT = "SELECT COALESCE(MIN(seq), 0) FROM effects"
+FIRST_YOUNG_EFFECT = "SELECT seq FROM effects WHERE created_at >= $1 ORDER BY seq LIMIT 1"
+HIGHEST_EFFECT = "SELECT COALESCE(MAX(seq), 0) + 1 FROM effects"
+FORGET_EFFECTS = "DELETE FROM effects WHERE seq >= $1 AND seq < $2 AND status = 'settled' AND updated_at < $3"
 
 # Calls and counts
 INSERT_CALL = _insert("calls", ("seq", *CALL_FIELDS)) + " ON CONFLICT DO NOTHING"
@@ -98,9 +93,9 @@ CALL_SEQ = "SELECT seq FROM calls WHERE tenant = $1 AND session_id = $2 AND call
 CALL_SEQ_ANYWHERE = "SELECT MAX(seq) FROM calls WHERE tenant = $1 AND call_id = $2"
 TOOLS_CALLED = """
     WITH RECURSIVE found (tool) AS (
-        SELECT MIN(tool) FROM calls WHERE tenant = $1
+        SELECT MIN(tool) FROM calls WHERE tenant = $1 AND executed = TRUE
         UNION ALL
-        SELECT (SELECT MIN(tool) FROM calls WHERE tenant = $1 AND tool > found.tool)
+        SELECT (SELECT MIN(tool) FROM calls WHERE tenant = $1 AND tool > found.tool AND executed = TRUE)
         FROM found WHERE found.tool IS NOT NULL
     )
     SELECT tool FROM found WHERE tool IS NOT NULL

@@ -88,6 +88,7 @@ CREATE TABLE effects (
     UNIQUE (tenant, tool, key)
 );
 CREATE INDEX effects_by_status ON effects (status, tenant, seq);
+CREATE INDEX effects_by_tenant ON effects (tenant, seq);
 
 CREATE TABLE counters (
     tenant TEXT COLLATE "C" NOT NULL,

@@ -1,3 +1,6 @@
+-- Every index that a call touches costs a page in each commit. So there are only those that a call needs; listings
+-- read by number, newest first, and an operator's look-up by id may read the table.
+
 CREATE TABLE sessions (
     seq INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
@@ -62,13 +65,11 @@ CREATE TABLE calls (
     created_at REAL NOT NULL,
     UNIQUE (tenant, session_id, call_id)
 );
-CREATE INDEX calls_by_tenant ON calls (tenant, seq);
-CREATE INDEX calls_by_session ON calls (tenant, session_id, seq);
 CREATE INDEX calls_by_tool ON calls (tenant, tool, executed, seq);
 
 CREATE TABLE effects (
     seq INTEGER PRIMARY KEY,
-    effect_id TEXT NOT NULL UNIQUE,
+    effect_id TEXT NOT NULL,
     tenant TEXT NOT NULL,
     tool TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -87,7 +88,7 @@ CREATE TABLE effects (
     updated_at REAL NOT NULL,
     UNIQUE (tenant, tool, key)
 );
-CREATE INDEX effects_by_status ON effects (status, tenant, seq);
+CREATE INDEX effects_unknown ON effects (tenant, seq) WHERE status = 'unknown';
 
 CREATE TABLE counters (
     tenant TEXT NOT NULL,
@@ -159,7 +160,6 @@ CREATE TABLE audit (
     variant TEXT NOT NULL,
     registry_version TEXT NOT NULL
 );
-CREATE INDEX audit_by_tenant ON audit (tenant, seq);
 
 CREATE TABLE audit_head (
     id INTEGER PRIMARY KEY CHECK (id = 1),
