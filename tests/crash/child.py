@@ -1,8 +1,8 @@
 """A process that makes calls and may be killed at any moment. Its real effects are lines in a file.
 
-    python child.py one  STORE FOLDER TOOL ID [STEP]  one call under one key; prints the envelope
-    python child.py many STORE FOLDER KEY COUNT       COUNT calls at once under the same key; prints the envelopes
-    python child.py work STORE FOLDER TOOL COUNT      COUNT calls under keys of their own, one after the other
+python child.py one  STORE FOLDER TOOL ID [STEP]  one call under one key; prints the envelope
+python child.py many STORE FOLDER KEY COUNT       COUNT calls at once under the same key; prints the envelopes
+python child.py work STORE FOLDER TOOL COUNT      COUNT calls under keys of their own, one after the other
 """
 
 import asyncio

@@ -16,7 +16,12 @@ from groundwire.runtime.dispatcher import STEPS
 
 Child = Callable[..., "subprocess.Popen[str]"]
 
-STEPS_OF_A_CALL = (*STEPS[: STEPS.index("invoke") + 1], "before effect", "after effect", *STEPS[STEPS.index("output") :])
+STEPS_OF_A_CALL = (
+    *STEPS[: STEPS.index("invoke") + 1],
+    "before effect",
+    "after effect",
+    *STEPS[STEPS.index("output") :],
+)
 TIMEOUT = 60
 
 
@@ -69,7 +74,9 @@ async def test_a_killed_action_that_can_reconcile_always_ends_with_one_effect(
     assert envelope["data"] == {"done": "the-key"}
     assert envelope["meta"]["replayed"] is (before == 1)
     assert _effects(tmp_path)["the-key"] == 1
-    reserved_and_unsettled = STEPS_OF_A_CALL.index("invoke") <= STEPS_OF_A_CALL.index(step) <= STEPS_OF_A_CALL.index("settle")
+    reserved_and_unsettled = (
+        STEPS_OF_A_CALL.index("invoke") <= STEPS_OF_A_CALL.index(step) <= STEPS_OF_A_CALL.index("settle")
+    )
     assert (tmp_path / "reconciled.txt").exists() is reserved_and_unsettled
     assert await _chain_is_intact(store)
 
