@@ -11,15 +11,25 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
 while IFS= read -r command <&3; do
-  printf '\n$ %s\n' "$command"
-  eval "$command"
+  case $command in
+    '# '*) printf '\n%s\n' "$command" ;;
+    *)
+      printf '\n$ %s\n' "$command"
+      eval "$command"
+      ;;
+  esac
 done 3<<'COMMANDS'
+# A project with two sample tools: one reads, one acts.
 groundwire init demo
 cd demo
 groundwire build tools/
 groundwire tools list
 groundwire call get_weather '{"city":"Tokyo"}' --json
+# An action with a key runs once. The second call gets the stored result: "replayed" is true, and there is one note.
 groundwire call send_note '{"text":"hi"}' --idempotency-key k --json
 groundwire call send_note '{"text":"hi"}' --idempotency-key k --json
-groundwire audit verify
+cat notes.txt
+# Every call is on record, and the record can be proved.
+groundwire audit list
+groundwire audit verify --checkpoint
 COMMANDS

@@ -208,3 +208,10 @@ def test_colours_are_for_terminals(project, groundwire):
 def test_no_color_is_honoured_on_a_terminal(project):
     for args in (["call", "get_weather", "{}"], ["tools", "list"], ["tools", "show", "nothing"]):
         assert "\x1b" not in read_terminal(args, {"NO_COLOR": "1"})
+
+
+def test_long_work_shows_its_progress_on_a_terminal_only(project, groundwire):
+    groundwire("call", "get_weather", '{"city": "Oslo"}')
+    args = ["audit", "export", "--output", "chain.jsonl"]
+    assert "100%" in read_terminal(args, {})
+    assert groundwire(*args).stderr == "Exported 1 record.\n"
