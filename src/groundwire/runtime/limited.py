@@ -75,6 +75,7 @@ def _continue(
     coroutine: Coroutine[Any, Any, Any], waited_for: Any, guard: _Guard, call: Interruptible
 ) -> Generator[Any, Any, Any]:
     verdict: type[Exception] | None = None
+    outside: asyncio.CancelledError | None = None
     step: Callable[[], Any]
     while True:
         try:
@@ -86,8 +87,10 @@ def _continue(
             if guard.grace_is_over and verdict is not None:
                 guard.task.uncancel()
                 _abandon(coroutine)
-                raise verdict from None
-            if verdict is None and (verdict := _verdict(guard, call)) is not None:
+                raise outside or verdict from None
+            if verdict is not None:  # somebody else cancels while our own cancellation is under way
+                outside = cancelled
+            elif (verdict := _verdict(guard, call)) is not None:
                 guard.start_grace()
             step = partial(coroutine.throw, cancelled)
         except BaseException as error:  # noqa: BLE001 - whatever the event loop throws in belongs to the handler
@@ -96,11 +99,11 @@ def _continue(
             waited_for = step()
         except StopIteration as finished:
             if verdict is not None:
-                raise verdict from None
+                raise outside or verdict from None
             return finished.value
         except BaseException:
             if verdict is not None:
-                raise verdict from None
+                raise outside or verdict from None
             raise
 
 

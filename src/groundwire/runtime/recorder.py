@@ -127,7 +127,7 @@ class Recorder:
         """Return when every call that has ended is durable."""
         if self._late:
             await asyncio.wait(self._late)
-        self._hand_over()
+        self.hand_over()
         tallies, self._tallies = self._tallies, {}
         by_tenant: dict[str, list[Charge]] = {}
         for (tenant, scope), count in tallies.items():
@@ -158,16 +158,16 @@ class Recorder:
         if ending.transition is None:
             self._waiting.append(ending)
             if ending.charges:  # the next call's budget must see them
-                self._hand_over()
+                self.hand_over()
                 await self._store.flush()
             elif len(self._waiting) >= MAX_WAITING:
-                self._hand_over()
+                self.hand_over()
             return
-        self._hand_over()
+        self.hand_over()
         if not await self._store.close(self._close(ending)):
             log.warning("effect of call %s was decided elsewhere before it ended here", ending.attempt.call_id)
 
-    def _hand_over(self) -> None:
+    def hand_over(self) -> None:
         """Give the store what waits, in the order in which the calls ended."""
         waiting, self._waiting = self._waiting, []
         for ending in waiting:

@@ -123,7 +123,7 @@ class Runtime:
         """Write what is still waiting, and let go of the store."""
         self._ledger.stop()
         if self._is_open:
-            await self._flush()
+            await self._recorder.flush()  # no head is noted: whoever closes need not have written anything
             await self.store.shut()
             self._is_open = False
 
@@ -171,6 +171,7 @@ class Runtime:
 
     async def apply_intents(self, turn: Turn) -> None:
         """To be called after each batch of calls; the end of the turn does it too."""
+        self._recorder.hand_over()  # the calls come before the wishes that they made
         await self._sessions.apply_intents(turn)
 
     async def end_session(self, session: str, *, tenant: str = "default") -> bool:
@@ -180,12 +181,12 @@ class Runtime:
     async def approve(self, confirmation_id: str, *, by: str, note: str = "", tenant: str = "default") -> Confirmation:
         """Agree to a call: the same call then passes once."""
         await self.open()
-        return await self._desk.decide(tenant, confirmation_id, ConfirmationStatus.APPROVED, by=by, note=note)
+        return await self._decide(tenant, confirmation_id, ConfirmationStatus.APPROVED, by, note)
 
     async def deny(self, confirmation_id: str, *, by: str, note: str = "", tenant: str = "default") -> Confirmation:
         """Refuse a call: the same call is then refused until the question runs out."""
         await self.open()
-        return await self._desk.decide(tenant, confirmation_id, ConfirmationStatus.DENIED, by=by, note=note)
+        return await self._decide(tenant, confirmation_id, ConfirmationStatus.DENIED, by, note)
 
     async def approvals(
         self,
@@ -201,8 +202,9 @@ class Runtime:
     async def effects(
         self, *, status: EffectStatus | None = None, tenant: str = "default", limit: int = 50
     ) -> list[Effect]:
+        """The ledger, newest first. Reservations of those who died are unknown."""
         await self.open()
-        return await self.store.list_effects(tenant, status=status, limit=limit)
+        return await self.store.list_effects(tenant, status=status, limit=limit, now=self._clock.now())
 
     async def reconcile(
         self,
@@ -229,7 +231,7 @@ class Runtime:
                 "no checkpoint file is configured", hint='set [audit] checkpoint = "…" in groundwire.toml'
             )
         noted = checkpoints.read() if with_checkpoints and checkpoints is not None else ()
-        verifier = ChainVerifier(self._parts.chain, checkpoints=noted)
+        verifier = ChainVerifier(self._parts.chain, checkpoints=noted, head=await self.store.audit_head())
         async for record in self.store.audit_records():
             verifier.feed(record)
         return verifier.finish()
@@ -244,7 +246,7 @@ class Runtime:
     async def metrics(self, *, tenant: str = "default") -> JsonObject:
         """The snapshot behind /metrics. Alerts in it are logged as warnings too."""
         await self.open()
-        await self._flush()
+        await self._recorder.flush()
         snapshot = await take_snapshot(self.store, tenant, context=self.context_usage())
         log_alerts(snapshot)
         return snapshot
@@ -272,6 +274,7 @@ class Runtime:
         try:
             yield turn
         finally:
+            self._recorder.hand_over()
             await self._sessions.close_turn(turn)
             await self._flush()
             turn.emit(TurnEnded(session_id=turn.session_id, turn=turn.number, calls=turn.calls))
@@ -313,6 +316,13 @@ class Runtime:
             len(self.registry),
             usage["toolDeclTokens"],
         )
+
+    async def _decide(
+        self, tenant: str, confirmation_id: str, status: ConfirmationStatus, by: str, note: str
+    ) -> Confirmation:
+        decided = await self._desk.decide(tenant, confirmation_id, status, by=by, note=note)
+        await self._flush()
+        return decided
 
     async def _flush(self) -> None:
         head = await self._recorder.flush()

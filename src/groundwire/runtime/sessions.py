@@ -106,17 +106,24 @@ class Sessions:
                 log.warning("call %s (%s) wished for %s, which nobody here can do", call_id, tool, intent.type)
         if not known:
             return
+        granted = list(known)
 
         def wished(session: Session) -> Session:
             state = session.state
-            for _, _, intent in known:
-                state = self._state.apply(state, intent)
+            granted.clear()
+            for wish in known:
+                try:
+                    state = self._state.apply(state, wish[2])
+                except Exception:  # an application's reducer; its fault must not undo a call that has happened
+                    log.exception("call %s (%s) wished for %s, which failed", wish[0], wish[1], wish[2].type)
+                else:
+                    granted.append(wish)
             return msgspec.structs.replace(session, state=state, updated_at=self._clock.now())
 
         if turn.session is not None:
             turn.session = await self._change(turn.session, wished)
             turn.show_state()
-        for call_id, tool, intent in known:
+        for call_id, tool, intent in granted:
             entry = self._intent_entry(turn, call_id, tool, intent.type, digest(intent.payload))
             self._store.enqueue(Closing(call=None, entry=entry))
             turn.emit(IntentApplied(call_id=call_id, intent=intent))

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.canonical import JsonObject, dump_json
+from groundwire.contracts.errors import InvalidJson
 from groundwire.contracts.intents import Intent, IntentType
 
 Reducer: TypeAlias = Callable[[JsonObject, JsonObject], JsonObject]
@@ -47,7 +48,12 @@ class StateController:
         return intent.type in self._reducers
 
     def apply(self, state: JsonObject, intent: Intent) -> JsonObject:
-        return self._reducers[intent.type](state, intent.payload)
+        """The new state. Raises what the reducer raises, and InvalidJson when it gives anything but a JSON object."""
+        changed = self._reducers[intent.type](state, intent.payload)
+        if not isinstance(changed, dict):
+            raise InvalidJson(f"the state after {intent.type} is no object")
+        dump_json(changed)
+        return changed
 
 
 def at_turn_start(state: JsonObject) -> tuple[JsonObject, JsonObject | None]:

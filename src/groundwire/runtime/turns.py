@@ -34,6 +34,7 @@ class OpenCall(Protocol):
     """A call in flight, as far as its turn is concerned."""
 
     cancel_requested: bool
+    is_closed: bool
     task: asyncio.Task[object] | None
 
     async def wait(self) -> None: ...
@@ -139,9 +140,9 @@ class Turn:
             log.warning("session %s: %s", self.session_id, warning)
 
     def cancel(self, call_id: str) -> bool:
-        """Stop a call in flight; it settles as CANCELLED. False when there is none of that id any more."""
+        """Stop a call in flight; it settles as CANCELLED. False when there is none of that id, or it is settled already."""
         attempt = self.open.get(call_id)
-        if attempt is None or attempt.task is None:
+        if attempt is None or attempt.task is None or attempt.is_closed:
             return False
         attempt.cancel_requested = True
         attempt.task.cancel()
