@@ -49,6 +49,7 @@ class Attempt:
     committed: bool = False
     is_unresolved: bool = False  # holds the key of an earlier attempt of which nobody knows yet how it ended
     cancel_requested: bool = False
+    cut_off: bool = False
     is_closed: bool = False
     counted: bool = False
     task: asyncio.Task[object] | None = None
@@ -119,6 +120,16 @@ class Attempt:
     def finish(self) -> None:
         if self.ended is not None and not self.ended.done():
             self.ended.set_result(None)
+
+    def is_being_cancelled(self) -> bool:
+        """Whether a CancelledError is meant for this call: its task is cancelled, or a call that it serves is cut off."""
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            return True
+        parent = self.parent
+        while parent is not None and not parent.cut_off:
+            parent = parent.parent
+        return parent is not None
 
     def is_inside(self, tool_id: str) -> bool:
         """Whether this call, or one that it serves, is already a call of that tool."""

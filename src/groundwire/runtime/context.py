@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,12 +31,13 @@ class Services(Protocol):
 class Context:
     """Passed to handlers that have a parameter named `context`."""
 
-    __slots__ = ("_attempt", "_loop", "_services")
+    __slots__ = ("_attempt", "_loop", "_services", "_thread")
 
     def __init__(self, attempt: Attempt, services: Services) -> None:
         self._attempt = attempt
         self._services = services
         self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
 
     @property
     def call_id(self) -> str:
@@ -106,7 +108,11 @@ class Context:
         """Tell whoever follows the call how far it is. Safe from a handler's thread."""
         attempt = self._attempt
         event = CallProgress(call_id=attempt.call_id, name=attempt.name, value=value)
-        if attempt.turn.on_event is not None:
+        if attempt.turn.on_event is None:
+            return
+        if threading.get_ident() == self._thread:
+            attempt.turn.emit(event)
+        else:
             self._loop.call_soon_threadsafe(attempt.turn.emit, event)
 
     def charge(self, budget: str, amount: float) -> None:

@@ -29,6 +29,7 @@ from groundwire.runtime.policies.budgets import stored_scope, within_budget
 from groundwire.runtime.policies.confirmation import is_agreed, waiting
 from groundwire.runtime.policies.gates import through_gates
 from groundwire.runtime.surface import Entry
+from groundwire.runtime.texts import storable
 
 
 class Reconciled:
@@ -173,11 +174,10 @@ class Gatekeeper:
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            if isinstance(error, asyncio.CancelledError) and attempt.is_being_cancelled():
                 raise
             unknown = outcome_unknown(attempt.name, attempt.effect.effect_id if attempt.effect is not None else "")
-            failure = traceback.format_exc()[-OPERATOR_CHARS:]
+            failure = storable(traceback.format_exc()[-OPERATOR_CHARS:])
             return msgspec.structs.replace(unknown, operator=f"{unknown.operator}; its hook failed: {failure}")
         attempt.is_unresolved = False
         return None if value is None else Reconciled(value)

@@ -20,6 +20,7 @@ from groundwire.contracts.results import ErrorInfo
 from groundwire.registry import ArgumentFault, Handler
 from groundwire.runtime.context import Context
 from groundwire.runtime.limited import Interrupted, TimeLimitReached, run_limited
+from groundwire.runtime.texts import storable
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.validation import path_of
 
@@ -76,14 +77,13 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
     except Interrupted:
         return _cut_off(attempt, ErrorType.CANCELLED, f"{attempt.name} was cancelled.")
     except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
+        if attempt.is_being_cancelled():
             raise
         return _crash(attempt, "the handler raised CancelledError by itself")
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException:  # noqa: BLE001 - the boundary to code that is not ours
-        return _crash(attempt, traceback.format_exc()[-OPERATOR_CHARS:])
+        return _crash(attempt, storable(traceback.format_exc()[-OPERATOR_CHARS:]))
 
 
 def _coroutine(

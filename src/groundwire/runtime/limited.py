@@ -23,9 +23,14 @@ class Interrupted(Exception):
 
 
 class Interruptible(Protocol):
-    """What tells a cancellation of this call from a cancellation of the whole task."""
+    """What tells a cancellation of this call from a cancellation of the whole task.
+
+    `cut_off` is set when the call's own time is up or its turn cancels it: calls that it made itself must know, because
+    the task that they share is not cancelled any more.
+    """
 
     cancel_requested: bool
+    cut_off: bool
 
 
 @types.coroutine
@@ -109,13 +114,11 @@ def _continue(
 
 def _verdict(guard: _Guard, call: Interruptible) -> type[Exception] | None:
     """Whose cancellation was this? Ours is undone on the task; anybody else's passes through."""
-    if guard.time_is_up:
-        guard.task.uncancel()
-        return TimeLimitReached
-    if call.cancel_requested:
-        guard.task.uncancel()
-        return Interrupted
-    return None
+    if not guard.time_is_up and not call.cancel_requested:
+        return None
+    guard.task.uncancel()
+    call.cut_off = True
+    return TimeLimitReached if guard.time_is_up else Interrupted
 
 
 def _abandon(coroutine: Coroutine[Any, Any, Any]) -> None:
