@@ -44,7 +44,7 @@ class LedgerTimes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `groundwire.toml` may say. Relative paths start at the file's folder."""
+    """What `groundwire.toml` may say. A relative checkpoint path starts at the file's folder."""
 
     store: StoreSettings = field(default_factory=StoreSettings)
     audit: AuditSettings = field(default_factory=AuditSettings)

@@ -1,7 +1,5 @@
 """Another process on the same store, for the tests to start: `python -m tests.conformance.child COMMAND URL NAME`."""
 
-# ruff: noqa: T201 - printing is how it answers
-
 import asyncio
 import itertools
 import os

@@ -151,3 +151,22 @@ def test_a_hash_covers_the_canonical_json_of_the_whole_record(text, duration, se
 def test_an_entry_that_cannot_be_json_is_refused_as_such():
     with pytest.raises(InvalidJson):
         Chain().link(AuditHead(), entry(1, reason="\ud800"))
+
+
+def test_a_rewritten_record_cannot_hide_behind_a_later_note_of_itself():
+    chain = Chain()
+    true = chain.link(AuditHead(), entry("aud_1"))
+    false = chain.link(AuditHead(), entry("aud_2"))
+    notes = [AuditHead(seq=1, hash=true.hash), AuditHead(seq=1, hash=false.hash)]
+    verifier = ChainVerifier(chain, checkpoints=notes)
+    verifier.feed(false)
+    assert [problem.kind for problem in verifier.finish().problems] == ["changed"]
+
+
+def test_a_tail_that_was_cut_is_found_by_what_the_store_says_of_its_head():
+    chain = Chain()
+    first = chain.link(AuditHead(), entry("aud_1"))
+    second = chain.link(AuditHead(seq=1, hash=first.hash), entry("aud_2"))
+    verifier = ChainVerifier(chain, head=AuditHead(seq=2, hash=second.hash))
+    verifier.feed(first)
+    assert [problem.kind for problem in verifier.finish().problems] == ["cut"]

@@ -59,7 +59,7 @@ def test_canonical_form_is_that_of_the_standard(value, text):
         [10**40, math.nan],
         {"a": 10**40, "b": {1}},
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_json_is_refused_in_both_forms(value):
     for dump in (canonical_json, dump_json):

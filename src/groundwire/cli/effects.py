@@ -1,16 +1,11 @@
 """`groundwire effects`: what actions did, and a person's word where nobody knows."""
 
-import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from groundwire.cli.options import by_option, global_options, json_option, limit_option, note_option, tenant_option
 from groundwire.cli.output import print_json, print_table, print_text
-
-if TYPE_CHECKING:
-    from groundwire.assembly import Runtime
-    from groundwire.contracts.records import Effect
 
 STATUSES = ("reserved", "settled", "unknown")
 
@@ -30,8 +25,10 @@ def list_effects(status: str, limit: int, tenant: str, *, as_json: bool) -> None
     """List the effects of actions. Those that are `unknown` wait for a decision."""
     from groundwire.cli.opening import read
     from groundwire.cli.records import show_record, show_time
+    from groundwire.contracts.records import EffectStatus
 
-    found = read(lambda runtime: _find(runtime, status, tenant, limit))
+    wanted = None if status == "all" else EffectStatus(status)
+    found = read(lambda runtime: runtime.effects(status=wanted, tenant=tenant, limit=limit))
     if as_json:
         print_json([show_record(effect) for effect in found])
         return
@@ -78,21 +75,6 @@ def reconcile(
 
     change(lambda runtime: runtime.reconcile(effect_id, happened=happened, by=by, data=data, note=note, tenant=tenant))
     print_text(f"{effect_id} is settled." if happened else f"{effect_id} is released: the same call may run again.")
-
-
-async def _find(runtime: "Runtime", status: str, tenant: str, limit: int) -> "list[Effect]":
-    """Effects as they are now: a reservation whose owner died is unknown, whatever the row still says."""
-    from groundwire.contracts.records import EffectStatus
-    from groundwire.store.rules import is_lapsed, lapsed
-
-    wanted = None if status == "all" else EffectStatus(status)
-    found = await runtime.effects(status=wanted, tenant=tenant, limit=limit)
-    if wanted is EffectStatus.UNKNOWN:
-        found += await runtime.effects(status=EffectStatus.RESERVED, tenant=tenant, limit=limit)
-    now = time.time()
-    found = [lapsed(effect) if is_lapsed(effect, now) else effect for effect in found]
-    found = [effect for effect in found if wanted in (None, effect.status)]
-    return sorted(found, key=lambda effect: effect.created_at, reverse=True)[:limit]
 
 
 def _parse(result: str) -> Any:

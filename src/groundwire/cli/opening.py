@@ -48,16 +48,7 @@ def read(work: Work[T], *, settings: Settings | None = None) -> T:
     settings = settings or read_settings()
     if is_missing(settings.store.url):
         settings = _without_store(settings, keep_checkpoint=True)
-
-    async def run() -> T:
-        runtime = Runtime(_any_registry(), settings.store.url, settings=settings)
-        try:
-            return await work(runtime)
-        finally:
-            # Closing the runtime would note the head, and so vouch for a chain that nobody has looked at.
-            await runtime.store.shut()
-
-    return asyncio.run(run())
+    return run_with(_any_registry(), settings, work)
 
 
 def change(work: Work[T]) -> T:

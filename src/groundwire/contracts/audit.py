@@ -79,11 +79,14 @@ class ChainReport(Struct, frozen=True, kw_only=True):
 class ChainVerifier:
     """Reads a chain record by record, in the order of their numbers, and notes what does not fit."""
 
-    def __init__(self, chain: Chain, *, checkpoints: Iterable[AuditHead] = ()) -> None:
+    def __init__(self, chain: Chain, *, checkpoints: Iterable[AuditHead] = (), head: AuditHead | None = None) -> None:
+        """`head` is what the store itself holds to be the newest record."""
         self._chain = chain
-        self._noted = {head.seq: head.hash for head in checkpoints}
+        self._stored_head = head or AuditHead()
+        self._noted: dict[int, set[str]] = {}
+        for noted in checkpoints:
+            self._noted.setdefault(noted.seq, set()).add(noted.hash)
         self._highest = max(self._noted, default=0)
-        self._has_checkpoints = bool(self._noted)
         self._head = AuditHead()
         self._first: AuditRecord | None = None
         self._count = 0
@@ -94,7 +97,7 @@ class ChainVerifier:
         if isinstance(record, UnreadableRecord):
             self._blame_unreadable(record)
             return
-        if self._first is None:
+        if self._count == 0:
             self._first = record
             self._head = AuditHead(seq=record.seq - 1, hash=record.previous_hash)
         self._count += 1
@@ -110,8 +113,7 @@ class ChainVerifier:
             self._blame("reordered", record, f"record {record.seq} does not follow the record before it")
         if not hmac.compare_digest(record.hash, self._chain.hash(record.seq, record.previous_hash, record.entry)):
             self._blame("changed", record, f"record {record.seq} ({record.entry.id}) was changed")
-        noted = self._noted.pop(record.seq, record.hash)
-        if noted != record.hash:
+        if self._noted.get(record.seq, set()) - {record.hash}:
             self._blame("changed", record, f"record {record.seq} is not the one that the checkpoint file noted")
         if record.entry.kind == RETENTION_KIND:
             self._retained_from = _retained_from(record.entry)
@@ -130,16 +132,21 @@ class ChainVerifier:
             message = f"records 1 to {first.seq - 1} are gone, and no retention record says so"
             problem = ChainProblem(kind="missing", seq=first.seq, record_id=first.entry.id, message=message)
             self._problems.insert(0, problem)
-        if self._head.seq < self._highest:
-            message = f"the chain ends at record {self._head.seq}, but the checkpoint file noted record {self._highest}"
-            self._problems.append(ChainProblem(kind="cut", seq=self._highest, record_id="", message=message))
+        for noted, where in (
+            (self._highest, "the checkpoint file"),
+            (self._stored_head.seq, "the store's own note of its head"),
+        ):
+            if self._head.seq < noted:
+                message = f"the chain ends at record {self._head.seq}, but {where} names record {noted}"
+                self._problems.append(ChainProblem(kind="cut", seq=noted, record_id="", message=message))
+                break
         return ChainReport(
             records=self._count,
             head=self._head,
             first_seq=first.seq if first else 0,
             problems=tuple(self._problems),
             keyed=self._chain.is_keyed,
-            checkpoint="checked" if self._has_checkpoints else "none",
+            checkpoint="checked" if self._noted else "none",
         )
 
     def _begins_rightly(self, first: AuditRecord) -> bool:

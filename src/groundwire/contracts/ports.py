@@ -132,8 +132,16 @@ class EffectLedger(Protocol):
         ...
 
     async def list_effects(
-        self, tenant: str, *, status: EffectStatus | None = None, before: str = "", limit: int = 50
-    ) -> list[Effect]: ...
+        self,
+        tenant: str,
+        *,
+        status: EffectStatus | None = None,
+        before: str = "",
+        limit: int = 50,
+        now: float | None = None,
+    ) -> list[Effect]:
+        """Newest first. With `now`, reservations whose lease ran out become unknown before they are listed."""
+        ...
 
     async def forget_effects(self, *, settled_before: float) -> int: ...
 

@@ -41,6 +41,7 @@ from groundwire.runtime.policies.limits import Policies
 from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.sessions import Sessions, check_id
 from groundwire.runtime.state import Reducer, StateController
+from groundwire.runtime.texts import storable
 from groundwire.runtime.turns import Turn, TurnOptions
 
 log = logging.getLogger("groundwire")
@@ -295,7 +296,7 @@ class Runtime:
             check_id("call", call_id)
         attempt = Attempt(
             turn,
-            name=_storable(name)[:NAME_CHARS],
+            name=storable(name)[:NAME_CHARS],
             raw=_raw(arguments),
             call_id=call_id or self._ids.new("call"),
             caller=caller,
@@ -345,15 +346,8 @@ class _Portal:
 def _raw(arguments: JsonObject | str | None) -> str:
     """The argument text: as given, or the compact dump of an object. What is not JSON is left for the parser to refuse."""
     if isinstance(arguments, str):
-        return _storable(arguments)
+        return storable(arguments)
     try:
         return dump_json(arguments if arguments is not None else {}).decode()
     except InvalidJson:
-        return f"not JSON: {_storable(reprlib.repr(arguments))}"
-
-
-def _storable(text: str) -> str:
-    """Text that every database can keep: no lone surrogates, no NUL."""
-    if text.isascii() and "\x00" not in text:
-        return text
-    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+        return f"not JSON: {storable(reprlib.repr(arguments))}"
