@@ -42,6 +42,7 @@ class Attempt:
     warnings: tuple[str, ...] = ()
     operator: str = ""
     variant: str = ""
+    spilled: str = ""
     step: str = ""
     started: float = 0.0
     started_at: float = 0.0

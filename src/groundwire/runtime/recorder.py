@@ -25,6 +25,7 @@ from groundwire.runtime.policies.loops import empty_reminder, is_empty, repeat_r
 from groundwire.runtime.recording import Ending, close, meta_of, refusal, replayed
 from groundwire.runtime.spill import READ_TOOL, reading_tool, spilled_notice
 from groundwire.runtime.surface import Entry
+from groundwire.runtime.turns import Turn
 
 log = logging.getLogger("groundwire")
 
@@ -71,6 +72,8 @@ class Recorder:
         """Give a stored result again. It costs no budget, but a model that repeats itself is counted."""
         attempt.refund(keep_repeat=True)
         attempt.turn.refusals = 0
+        if stored.meta.spilled:
+            self._offer_reading(attempt.turn)
         result = replayed(attempt, stored, self._elapsed(attempt))
         ending = Ending(attempt, result, "replayed", encode_value(result.data))
         ending.is_same_call = is_same_call
@@ -187,7 +190,10 @@ class Recorder:
         await self._store.save_blob(turn.tenant, turn.session_id, ref, output.body, now=self._clock.now())
         output.data = spilled_notice(ref, text)
         output.body = encode_value(output.data)
-        output.details = {**(output.details or {}), "spilled": ref}
+        attempt.spilled = ref
+        self._offer_reading(turn)
+
+    def _offer_reading(self, turn: Turn) -> None:
         turn.offer_extra(READ_TOOL, lambda: reading_tool(self._store))
 
     def _remarks(self, attempt: Attempt, entry: Entry, output: Output, duration: float) -> tuple[str, ...]:

@@ -80,6 +80,7 @@ def meta_of(
         confirmation=notice or UNSET,
         evidence=attempt.evidence or UNSET,
         variant=attempt.variant or UNSET,
+        spilled=attempt.spilled or UNSET,
         details=details or UNSET,
     )
 
