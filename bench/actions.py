@@ -11,11 +11,17 @@ from pathlib import Path
 from bench.measuring import cpu_us, fdatasync_us, heading, line, wall_us
 from bench.workload import SCHEMA, Counter, argument_texts
 from groundwire import Registry, Runtime, Tool
+from groundwire.contracts.audit import Chain
+from groundwire.contracts.records import AuditEntry, AuditHead, Effect
+from groundwire.store import statements
+from groundwire.store.rows import audit_values, effect_values
+from groundwire.store.sqlite import SqliteStore, numbered
 
 CALLS = 256
 ROUNDS = 12
 AT_ONCE = 64
 BATCHES = 20
+RAW = argument_texts(1)[0]
 FSYNCS_PER_ACTION = 1
 """At level `power` the reservation is made durable before the handler starts; a lost settle becomes unknown."""
 
@@ -58,7 +64,7 @@ class _Caller:
     async def at_once(self, batches: int) -> None:
         texts = argument_texts(batches * AT_ONCE, start=next(self._start) * batches * AT_ONCE)
         async with self.runtime.turn(session="bench") as turn:
-            for batch in itertools.batched(texts, AT_ONCE) if hasattr(itertools, "batched") else _batched(texts):
+            for batch in _batched(texts):
                 await asyncio.gather(*(self.runtime.call("create_ticket", text, turn=turn) for text in batch))
 
 
@@ -93,45 +99,78 @@ async def _at_once(folder: Path) -> None:
     await caller.at_once(2)
     calls = BATCHES * AT_ONCE
     ours = 1e6 / await wall_us(7, calls, lambda: caller.at_once(BATCHES))
-    bare = _bare_rate(folder)
+    bare = await _bare_rate(folder)
     line("bare: reserve, settle and audit statements in batches", bare, "calls/s")
     line("groundwire", ours, "calls/s")
     line("ratio to bare", ours / bare, "×", goal="≥ 0.5", met=ours >= bare / 2)
     await caller.runtime.close()
 
 
-def _bare_rate(folder: Path) -> float:
-    """The same rows with the same durability, and nothing else: no validation, no policy, no handler."""
-    connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
-    connection.execute("PRAGMA journal_mode=WAL")
+async def _bare_rate(folder: Path) -> float:
+    """Reserve, settle and audit on the same tables with the same durability, 64 at a time, and nothing else."""
+    path = folder / "bare.db"
+    store = SqliteStore(path)
+    await store.open()
+    await store.shut()
+    connection = sqlite3.connect(path, isolation_level=None, cached_statements=64)
     connection.execute("PRAGMA synchronous=NORMAL")
-    connection.execute("CREATE TABLE effects (key TEXT PRIMARY KEY, input TEXT, status TEXT, result BLOB, at REAL)")
-    connection.execute(
-        "CREATE TABLE audit (seq INTEGER PRIMARY KEY, id TEXT, tool TEXT, input TEXT, output TEXT, ok INTEGER,"
-        " ms REAL, at TEXT, previous TEXT, hash TEXT)"
+    reserve, settle, audit = (
+        numbered(sql) for sql in (statements.INSERT_EFFECT, statements.SETTLE_EFFECT, statements.INSERT_AUDIT)
     )
-    best, seq, previous = float("inf"), 0, "0" * 64
+    best, head, chain = float("inf"), AuditHead(), Chain()
     for number in range(7):
         started = time.perf_counter()
         for batch in range(BATCHES):
-            keys = [f"{number}-{batch}-{index}" for index in range(AT_ONCE)]
+            effects = [_effect(f"{number}-{batch}-{index}") for index in range(AT_ONCE)]
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(
-                "INSERT INTO effects VALUES (?,?,'reserved',NULL,?)", [(key, key, time.time()) for key in keys]
-            )
+            connection.executemany(reserve, [effect_values(effect) for effect in effects])
             connection.execute("COMMIT")
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(
-                "UPDATE effects SET status='settled', result=? WHERE key=?", [(b"{}", key) for key in keys]
-            )
-            rows = []
-            for key in keys:
-                seq += 1
-                digest = hashlib.sha256(f"{previous}{key}".encode()).hexdigest()
-                rows.append((seq, key, "create_ticket", digest, digest, 1, 0.1, "now", previous, digest))
-                previous = digest
-            connection.executemany("INSERT INTO audit VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
+            key = [(effect.tenant, effect.tool, effect.key, effect.attempt) for effect in effects]
+            connection.executemany(settle, [(*k, "settled", b"{}" * 100, "", time.time()) for k in key])
+            records = []
+            for effect in effects:
+                record = chain.link(head, _entry(effect))
+                head = AuditHead(seq=record.seq, hash=record.hash)
+                records.append(audit_values(record))
+            connection.executemany(audit, records)
             connection.execute("COMMIT")
         best = min(best, time.perf_counter() - started)
     connection.close()
     return BATCHES * AT_ONCE / best
+
+
+def _effect(name: str) -> Effect:
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    now = time.time()
+    return Effect(
+        effect_id=f"eff_{name}",
+        tenant="default",
+        tool="create_ticket",
+        key=f"run:{name}:{digest}",
+        input_digest=digest,
+        owner="bench",
+        attempt=f"att_{name}",
+        lease_until=now + 20,
+        session_id="bench",
+        call_id=f"call_{name}",
+        raw=RAW,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _entry(effect: Effect) -> AuditEntry:
+    return AuditEntry(
+        id=f"aud_{effect.effect_id}",
+        tenant=effect.tenant,
+        request_id=effect.call_id,
+        tool_name=effect.tool,
+        input_hash=effect.input_digest,
+        output_hash=hashlib.sha256(b"{}" * 100).hexdigest(),
+        success=True,
+        duration_ms=0.1,
+        created_at="2026-01-01T00:00:00.000Z",
+        call_id=effect.call_id,
+        effect_key=effect.key,
+    )
