@@ -83,6 +83,7 @@ class Recorder:
     async def answer(self, attempt: Attempt, data: JsonValue) -> ToolResult:
         """A gate's own answer in place of the tool's."""
         attempt.refund(keep_repeat=True)
+        attempt.turn.refusals = 0
         result = ToolResult(ok=True, data=data, meta=meta_of(attempt, self._elapsed(attempt)))
         ending = Ending(attempt, result, "answered", encode_value(data))
         ending.transition = self._ledger.transition(attempt, None)

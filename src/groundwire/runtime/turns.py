@@ -12,12 +12,13 @@ from copy import deepcopy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
-from groundwire.contracts.canonical import JsonObject, JsonValue
-from groundwire.contracts.errors import ErrorType
+from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json
+from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.events import Event
 from groundwire.contracts.intents import Intent
 from groundwire.contracts.messages import Message
 from groundwire.runtime.context_window import CONTEXT_WINDOW, context_warning
+from groundwire.runtime.policies.loops import is_empty
 
 if TYPE_CHECKING:
     from groundwire.contracts.records import CallRecord, Session
@@ -158,22 +159,33 @@ class Turn:
         return {"turn": self.number, "calls": self.calls, "repeats": repeats, "empty": dict(self.empty_results)}
 
     def rebuild(self, records: Sequence[CallRecord], decode: Callable[[bytes], ToolResult]) -> None:
-        """Count again what a turn that was cut off had already done, from its stored calls in their order."""
+        """Count again what a turn that was cut off had already done, from its stored calls in their order.
+
+        What handlers said they spent (`context.charge`) is not in the records and is not counted again.
+        """
         for record in records:
             result = decode(record.result)
             self.calls += 1
             self.closed.add(record.call_id)
-            refused = not record.executed and not result.meta.replayed and not result.ok
-            self.refusals = self.refusals + 1 if refused and record.caller == "model" else 0
-            if refused:
-                if result.error is not None and result.error.type is ErrorType.LOOP_DETECTED:
+            if record.executed or result.meta.replayed or result.ok:
+                self.refusals = 0
+                self._recount(record, result)
+            elif record.caller == "model" and result.error is not None and result.error.type is not ErrorType.CANCELLED:
+                self.refusals += 1
+                if result.error.detail == ErrorDetail.REPEATED_CALL:
                     self.note_loop(record.tool)
-                continue
-            key = (record.tool, record.input_digest)
-            if record.caller == "model":
-                self.repeats[key] = self.repeats.get(key, 0) + 1
-            entry = self.surface.find(record.tool)
-            if record.executed and entry is not None:
-                for budget in entry.turn_budgets:
-                    if budget.unit == "calls":
-                        self.used[budget.name] = self.used.get(budget.name, 0) + 1
+
+    def _recount(self, record: CallRecord, result: ToolResult) -> None:
+        entry = self.find(record.tool)
+        identity = (record.tool, record.input_digest)
+        if record.caller == "model":
+            self.repeats[identity] = self.repeats.get(identity, 0) + 1
+        if entry is None or not record.executed:
+            return
+        amounts = {"calls": 1.0, "tokens": float(record.tokens), "ms": record.duration_ms, "money": 0.0}
+        for budget in entry.turn_budgets:
+            self.used[budget.name] = self.used.get(budget.name, 0.0) + amounts[budget.unit]
+        if record.caller == "model" and result.ok:
+            self.last_outputs[identity] = hash(dump_json(result.data))
+            if not entry.is_action and is_empty(result.data, entry.spec.policy.empty_field):
+                self.empty_results[record.tool] = self.empty_results.get(record.tool, 0) + 1
