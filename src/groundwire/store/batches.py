@@ -129,6 +129,7 @@ class ThreadBatches:
                     self._arrival.wait()
                 works, self._works = self._works, []
                 if not works:
+                    self._thread = None  # whoever comes next starts another one
                     return
             drive(self._writer.write(works))
             self._wake(works)
@@ -152,7 +153,6 @@ class ThreadBatches:
             self._is_stopping = True
             self._arrival.notify()
         await asyncio.to_thread(thread.join)
-        self._thread = None
 
 
 def _wake_all(works: Sequence[Work]) -> None:

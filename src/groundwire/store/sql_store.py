@@ -73,7 +73,8 @@ class SqlStore:
 
     async def shut(self) -> None:
         try:
-            await self.flush()
+            if self._writer.is_owing:
+                await self.flush()
         finally:
             await self._batches.stop()
             await self._reader.shut()
@@ -210,6 +211,8 @@ class SqlStore:
         position = await self._position(sql.EFFECT_SEQ, tenant, before)
         if status is None:
             rows = await self._reader.fetch(sql.LIST_ALL_EFFECTS, tenant, position, limit)
+        elif status is EffectStatus.UNKNOWN:
+            rows = await self._reader.fetch(sql.LIST_UNKNOWN_EFFECTS, tenant, position, limit)
         else:
             rows = await self._reader.fetch(sql.LIST_EFFECTS, tenant, position, limit, status.value)
         return [effect_of(row) for row in rows]

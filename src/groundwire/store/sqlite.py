@@ -15,6 +15,7 @@ from groundwire.store.databases import SqlDatabase
 from groundwire.store.ledger import Links
 from groundwire.store.migrations import OWN, SELECT_APPLIED, is_up_to_date, migrate, own_scripts
 from groundwire.store.sql_store import SqlStore
+from groundwire.store.statements import BY_NUMBER
 from groundwire.store.transactions import Durability, Program, Row, T, Transaction, Values, drive
 from groundwire.store.works import Work
 from groundwire.store.writers import Writer
@@ -73,6 +74,7 @@ class SqliteStore(SqlStore):
 @lru_cache(maxsize=1024)
 def numbered(sql: str) -> str:
     """`$1` as `?1`, outside of quotes."""
+    sql = sql.replace(BY_NUMBER, "NOT INDEXED")
     return _PLACEHOLDER.sub(lambda found: f"?{found[1]}" if found[1] else found[0], sql)
 
 
@@ -83,45 +85,49 @@ class SqliteTransaction:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
-        self._cursor = connection.cursor()
+        self.cursor = connection.cursor()
 
     async def fetch(self, sql: str, *values: object) -> Sequence[Row]:
-        return self._cursor.execute(numbered(sql), values).fetchall()
+        return self.cursor.execute(numbered(sql), values).fetchall()
 
     def fetch_leniently(self, sql: str, *values: object) -> Sequence[Row]:
         """Text that is not UTF-8 fails the whole statement otherwise."""
         self.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
         try:
-            return self._cursor.execute(numbered(sql), values).fetchall()
+            return self.cursor.execute(numbered(sql), values).fetchall()
         finally:
             self.connection.text_factory = str
 
     async def fetch_dicts(self, sql: str, *values: object) -> list[dict[str, object]]:
-        rows = self._cursor.execute(numbered(sql), values).fetchall()
-        names = [column[0] for column in self._cursor.description or ()]
+        rows = self.cursor.execute(numbered(sql), values).fetchall()
+        names = [column[0] for column in self.cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     async def change(self, sql: str, *values: object) -> int:
-        return max(self._cursor.execute(numbered(sql), values).rowcount, 0)
+        return max(self.cursor.execute(numbered(sql), values).rowcount, 0)
 
     async def change_each(self, sql: str, rows: Sequence[Values]) -> set[int]:
-        cursor, statement = self._cursor, numbered(sql)
+        cursor, statement = self.cursor, numbered(sql)
+        if len(rows) == 1:
+            return {0} if cursor.execute(statement, rows[0]).rowcount > 0 else set()
+        if not self.connection.in_transaction:  # begun as single: one transaction for all rows, all the same
+            cursor.execute("BEGIN IMMEDIATE")
         return {index for index, row in enumerate(rows) if cursor.execute(statement, row).rowcount > 0}
 
     async def change_together(self, statements: Sequence[tuple[str, Values]]) -> int:
         for sql, values in statements:
-            self._cursor.execute(numbered(sql), values)
-        return max(self._cursor.rowcount, 0)
+            self.cursor.execute(numbered(sql), values)
+        return max(self.cursor.rowcount, 0)
 
     async def change_many(self, sql: str, rows: Sequence[Values]) -> None:
         if len(rows) == 1:
-            self._cursor.execute(numbered(sql), rows[0])
+            self.cursor.execute(numbered(sql), rows[0])
         else:
-            self._cursor.executemany(numbered(sql), rows)
+            self.cursor.executemany(numbered(sql), rows)
 
     async def run_script(self, sql: str) -> None:
         for statement in _split(sql):
-            self._cursor.execute(statement)
+            self.cursor.execute(statement)
 
 
 def _split(script: str) -> Iterable[str]:
@@ -213,14 +219,15 @@ class SqliteEngine:
     async def begin(self, *, durable: bool, single: bool) -> Transaction:
         writing = self._writing or self._opened()[0]
         if durable != self._is_full:
-            await writing.change(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            writing.cursor.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._is_full = durable
-        await writing.change("BEGIN IMMEDIATE")
+        if not single:
+            writing.cursor.execute("BEGIN IMMEDIATE")
         return writing
 
     async def commit(self) -> None:
-        if self._writing is not None:
-            await self._writing.change("COMMIT")
+        if self._writing is not None and self._writing.connection.in_transaction:
+            self._writing.cursor.execute("COMMIT")
 
     async def rollback(self) -> None:
         writing = self._writing

@@ -7,6 +7,9 @@ from functools import cache
 
 from groundwire.store.rows import AUDIT_FIELDS, CALL_FIELDS, CONFIRMATION_FIELDS, EFFECT_FIELDS, SESSION_FIELDS
 
+BY_NUMBER = "/* by number */"
+"""Where SQLite is to read rows in their order: left alone, it takes any index that begins right, and then sorts."""
+
 
 def _columns(fields: Iterable[str]) -> str:
     return ", ".join(fields)
@@ -76,10 +79,10 @@ DECIDE_EFFECT = (
 )
 DELETE_EFFECT = "DELETE FROM effects WHERE tenant = $1 AND effect_id = $2"
 EFFECT_SEQ = "SELECT seq FROM effects WHERE tenant = $1 AND effect_id = $2"
-LIST_EFFECTS = (
-    f"SELECT {_EFFECT} FROM effects WHERE status = $4 AND tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
-)
-LIST_ALL_EFFECTS = f"SELECT {_EFFECT} FROM effects WHERE tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+_NEWEST_EFFECTS = "tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+LIST_ALL_EFFECTS = f"SELECT {_EFFECT} FROM effects {BY_NUMBER} WHERE {_NEWEST_EFFECTS}"
+LIST_EFFECTS = f"SELECT {_EFFECT} FROM effects {BY_NUMBER} WHERE status = $4 AND {_NEWEST_EFFECTS}"
+LIST_UNKNOWN_EFFECTS = f"SELECT {_EFFECT} FROM effects WHERE status = 'unknown' AND {_NEWEST_EFFECTS}"
 # Rows are numbered by age, so the old ones are those before the first that is young enough.
 OLDEST_EFFECT = "SELECT COALESCE(MIN(seq), 0) FROM effects"
 FIRST_YOUNG_EFFECT = "SELECT seq FROM effects WHERE created_at >= $1 ORDER BY seq LIMIT 1"
@@ -169,4 +172,5 @@ def list_calls(*, by_session: bool, by_turn: bool) -> str:
         conditions.append(f"session_id = ${len(conditions) + 2}")
     if by_turn:
         conditions.append(f"turn = ${len(conditions) + 2}")
-    return f"SELECT {_CALL} FROM calls WHERE {' AND '.join(conditions)} ORDER BY seq DESC LIMIT $3"
+    table = "calls" if by_session else f"calls {BY_NUMBER}"
+    return f"SELECT {_CALL} FROM {table} WHERE {' AND '.join(conditions)} ORDER BY seq DESC LIMIT $3"

@@ -57,7 +57,7 @@ class Writer:
     @property
     def is_owing(self) -> bool:
         """Whether a flush would have anything to do."""
-        return self._syncs or bool(self._deferred or self._refused)
+        return bool(self._deferred or self._refused or self._has_soft_commits)
 
     def find_deferred(self, tenant: str, session_id: str, call_id: str) -> CallRecord | None:
         return self._calls.get((tenant, session_id, call_id))
