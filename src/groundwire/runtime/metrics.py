@@ -32,6 +32,7 @@ async def take_snapshot(store: Store, tenant: str, *, context: JsonObject) -> Js
     """Everything at once. Percentiles are over each tool's newest responses, counts over all time."""
     tools = await store.tools_called(tenant)
     samples = {tool: await store.tool_samples(tenant, tool, limit=WINDOW) for tool in tools}
+    samples = {tool: found for tool, found in samples.items() if found}  # names that only models invented have none
     totals = await store.session_totals(tenant)
     return {
         "responseSizes": {tool: _percentiles([s.chars for s in found]) for tool, found in samples.items()},
