@@ -9,12 +9,14 @@ from groundwire.store.sqlite import SqliteStore, numbered
 
 # What reads on purpose: rows in their order until enough were found, or what only an operator asks for.
 WALKS = {
+    "EFFECT_SEQ",
     "FIRST_KEPT",
     "FIRST_YOUNG_EFFECT",
     "LAPSE_EFFECTS",
     "LIST_ALL_EFFECTS",
     "LIST_AUDIT",
     "LIST_EFFECTS",
+    "SELECT_EFFECT_BY_ID",
     "TOOLS_CALLED",
     "list_calls(False, False)",
     "list_calls(False, True)",

@@ -245,10 +245,10 @@ async def decide_effect(
     if effect.status != EffectStatus.UNKNOWN and not is_lapsed(effect, transition.now):
         return False
     if transition.status is None:
-        await transaction.change(sql.DELETE_EFFECT, tenant, effect_id)
+        await transaction.change(sql.DELETE_EFFECT, *_key(effect))
     else:
         end = (transition.status.value, transition.result, transition.note, transition.now, by)
-        await transaction.change(sql.DECIDE_EFFECT, tenant, effect_id, *end)
+        await transaction.change(sql.DECIDE_EFFECT, *_key(effect), *end)
     await record(transaction, links, [closing])
     return True
 

@@ -8,7 +8,8 @@ from functools import cache
 from groundwire.store.rows import AUDIT_FIELDS, CALL_FIELDS, CONFIRMATION_FIELDS, EFFECT_FIELDS, SESSION_FIELDS
 
 BY_NUMBER = "/* by number */"
-"""Where SQLite is to read rows in their order: left alone, it takes any index that begins right, and then sorts."""
+"""Where SQLite is to read rows in their order: left alone, it takes any index that begins with the tenant, and then
+sorts, or jumps to each row of the tenant in turn."""
 
 
 def _columns(fields: Iterable[str]) -> str:
@@ -63,22 +64,21 @@ SELECT_ARTIFACT = "SELECT body FROM artifacts WHERE version = $1"
 # Effects
 INSERT_EFFECT = _insert("effects", EFFECT_FIELDS) + " ON CONFLICT DO NOTHING"
 SELECT_EFFECT = f"SELECT {_EFFECT} FROM effects WHERE {_KEY}"
-SELECT_EFFECT_BY_ID = f"SELECT {_EFFECT} FROM effects WHERE tenant = $1 AND effect_id = $2"
+SELECT_EFFECT_BY_ID = f"SELECT {_EFFECT} FROM effects {BY_NUMBER} WHERE tenant = $1 AND effect_id = $2"
 TAKE_OVER_EFFECT = f"UPDATE effects SET {_assign(EFFECT_FIELDS, 4)} WHERE {_KEY} AND status = 'unknown'"
 SETTLE_EFFECT = f"UPDATE effects SET status = $5, result = $6, note = $7, updated_at = $8 WHERE {_HELD}"
 RELEASE_EFFECT = f"DELETE FROM effects WHERE {_HELD}"
 LAPSE_EFFECT = f"UPDATE effects SET status = 'unknown' WHERE {_KEY} AND status = 'reserved' AND lease_until <= $4"
-LAPSE_EFFECTS = "UPDATE effects SET status = 'unknown' WHERE status = 'reserved' AND tenant = $1 AND lease_until <= $2"
+LAPSE_EFFECTS = (
+    f"UPDATE effects {BY_NUMBER} SET status = 'unknown' WHERE status = 'reserved' AND tenant = $1 AND lease_until <= $2"
+)
 RENEW_LEASES = (
     f"UPDATE effects SET lease_until = $6, updated_at = $5 WHERE {_KEY}"
     " AND owner = $4 AND status = 'reserved' AND lease_until > $5"
 )
-DECIDE_EFFECT = (
-    "UPDATE effects SET status = $3, result = $4, note = $5, updated_at = $6, decided_by = $7"
-    " WHERE tenant = $1 AND effect_id = $2"
-)
-DELETE_EFFECT = "DELETE FROM effects WHERE tenant = $1 AND effect_id = $2"
-EFFECT_SEQ = "SELECT seq FROM effects WHERE tenant = $1 AND effect_id = $2"
+DECIDE_EFFECT = f"UPDATE effects SET status = $4, result = $5, note = $6, updated_at = $7, decided_by = $8 WHERE {_KEY}"
+DELETE_EFFECT = f"DELETE FROM effects WHERE {_KEY}"
+EFFECT_SEQ = f"SELECT seq FROM effects {BY_NUMBER} WHERE tenant = $1 AND effect_id = $2"
 _NEWEST_EFFECTS = "tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
 LIST_ALL_EFFECTS = f"SELECT {_EFFECT} FROM effects {BY_NUMBER} WHERE {_NEWEST_EFFECTS}"
 LIST_EFFECTS = f"SELECT {_EFFECT} FROM effects {BY_NUMBER} WHERE status = $4 AND {_NEWEST_EFFECTS}"
