@@ -44,12 +44,13 @@ class LedgerSettings(Struct, frozen=True, kw_only=True):
 
 
 class _Held:
-    """A reservation of this process: until when it is known to hold, and who waits for its end."""
+    """A reservation of this process: until when it is known to hold, on which loop, and who waits there for its end."""
 
-    __slots__ = ("_ended", "lease_until")
+    __slots__ = ("_ended", "lease_until", "loop")
 
-    def __init__(self, lease_until: float) -> None:
+    def __init__(self, lease_until: float, loop: asyncio.AbstractEventLoop) -> None:
         self.lease_until = lease_until
+        self.loop = loop
         self._ended: asyncio.Future[None] | None = None
 
     async def wait(self, seconds: float) -> None:
@@ -172,7 +173,7 @@ class Ledger:
     def _hold(self, attempt: Attempt, effect: Effect) -> None:
         attempt.effect = effect
         loop = asyncio.get_running_loop()
-        self._held[effect.tenant, effect.tool, effect.key] = _Held(effect.lease_until)
+        self._held[effect.tenant, effect.tool, effect.key] = _Held(effect.lease_until, loop)
         if self._timer is None or self._timer_loop is not loop:
             self._timer_loop = loop
             self._timer = loop.call_later(self._settings.lease / 3, self._renew_held)
@@ -193,9 +194,16 @@ class Ledger:
         except StoreError as error:
             log.warning("leases could not be renewed: %s", error)
             return
-        if renewed >= len(held):
-            for reservation in held.values():
+        for key, reservation in held.items():
+            # Fewer than asked for: some have ended in the meantime, or were lost. Which ones, only the store knows.
+            if renewed >= len(held) or await self._is_renewed(key, reservation, now, until):
                 reservation.lease_until = until
+
+    async def _is_renewed(self, key: tuple[str, str, str], reservation: _Held, now: float, until: float) -> bool:
+        if self._held.get(key) is not reservation:
+            return False
+        found = await self._store.find_effect(*key, now=now)
+        return found is not None and found.owner == self._owner and found.lease_until >= until
 
     async def _resolve(self, attempt: Attempt, effect: Effect, *, can_reconcile: bool) -> Verdict:
         if effect.input_digest != attempt.digest:
@@ -225,7 +233,7 @@ class Ledger:
         identity = (effect.tenant, effect.tool, effect.key)
         while (left := deadline - self._clock.monotonic()) > 0:
             held_here = self._held.get(identity)
-            if held_here is not None:
+            if held_here is not None and held_here.loop is asyncio.get_running_loop():
                 await held_here.wait(left)
             else:
                 await self._clock.sleep(min(pause, left))
