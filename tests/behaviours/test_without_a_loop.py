@@ -57,7 +57,7 @@ def test_many_threads_share_one_runtime():
 
 
 async def test_a_key_in_flight_on_another_loop_is_waited_for():
-    started, gate, runs = asyncio.Event(), threading.Event(), []
+    started, waiting, gate, runs = asyncio.Event(), asyncio.Event(), threading.Event(), []
     loop = asyncio.get_running_loop()
 
     @tool(category="action")
@@ -68,11 +68,15 @@ async def test_a_key_in_flight_on_another_loop_is_waited_for():
         gate.wait(timeout=10)
         return 1
 
-    runtime = runtime_for(act)
+    def tell(step, attempt):
+        if step == "reserve" and runs:
+            loop.call_soon_threadsafe(waiting.set)
+
+    runtime = runtime_for(act, on_step=tell)
     here = asyncio.ensure_future(runtime.call("act", idempotency_key="k"))
     await started.wait()
     elsewhere = asyncio.ensure_future(asyncio.to_thread(runtime.call_sync, "act", idempotency_key="k"))
-    await asyncio.sleep(0.02)  # until the other loop is waiting; the outcome does not depend on it
+    await waiting.wait()
     gate.set()
     first, second = await asyncio.wait_for(asyncio.gather(here, elsewhere), timeout=5)
     assert (first.meta.replayed, second.meta.replayed) == (False, True)
