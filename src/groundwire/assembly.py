@@ -30,20 +30,20 @@ class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     url: str = DEFAULT_STORE
 
 
-class AuditSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`checkpoint` is the file in which heads of the chain are noted; `key_env` names the variable with the HMAC key."""
+class AuditSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """`checkpoint` is the file in which heads of the chain are noted; `keyEnv` names the variable with the HMAC key."""
 
     checkpoint: str = ""
     key_env: str = "GROUNDWIRE_AUDIT_KEY"
 
 
-class LedgerTimes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LedgerTimes(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     lease_seconds: float = 20.0
     wait_seconds: float = 30.0
     confirmation_seconds: float = 300.0
 
 
-class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What `groundwire.toml` may say. A relative checkpoint path starts at the file's folder."""
 
     store: StoreSettings = field(default_factory=StoreSettings)

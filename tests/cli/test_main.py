@@ -107,7 +107,7 @@ def test_an_error_is_one_line_and_a_hint(empty, run):
     ]
 
 
-@pytest.mark.parametrize("content", ["x = [", "[store]\nurll = 'x'", "[ledger]\nlease_seconds = 'long'", "\udcff"])
+@pytest.mark.parametrize("content", ["x = [", "[store]\nurll = 'x'", "[ledger]\nleaseSeconds = 'long'", "\udcff"])
 def test_a_broken_configuration_is_named(project, run, content):
     (project / "groundwire.toml").write_bytes(content.encode("utf-8", "surrogateescape"))
     result = run("audit", "list")

@@ -140,6 +140,9 @@ class ChainVerifier:
                 message = f"the chain ends at record {self._head.seq}, but {where} names record {noted}"
                 self._problems.append(ChainProblem(kind="cut", seq=noted, record_id="", message=message))
                 break
+        if self._head.seq == self._stored_head.seq and self._head.hash not in (self._stored_head.hash, UNREADABLE):
+            message = f"record {self._head.seq} is not the one that the store holds to be its newest"
+            self._problems.append(ChainProblem(kind="changed", seq=self._head.seq, record_id="", message=message))
         return ChainReport(
             records=self._count,
             head=self._head,

@@ -74,9 +74,9 @@ def canonical_json(value: JsonValue) -> bytes:
         return _canonical_slowly(value)
     if b"null" in data:
         refuse_non_finite(value)
-    if (data.isascii() or not _ASTRAL.search(data)) and not _has_odd_number(data):
-        return data
-    return _canonical_slowly(value)
+    if not data.isascii() and _ASTRAL.search(data):
+        return _canonical_slowly(value)
+    return _respell_numbers(data) if _has_odd_number(data) else data
 
 
 def _has_odd_number(data: bytes) -> bool:
@@ -91,6 +91,10 @@ def digest(value: JsonValue) -> str:
 
 def digest_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def _respell_numbers(data: bytes) -> bytes:
+    return _sorting_encoder.encode(_respelling_decoder.decode(data))
 
 
 def _dump_exactly(value: JsonValue, error: TypeError) -> bytes:
@@ -190,3 +194,7 @@ def refuse_non_finite(value: Any) -> None:
             level.extend(item.values())
         elif isinstance(item, (list, tuple)):
             level.extend(item)
+
+
+_respelling_decoder = msgspec.json.Decoder(float_hook=lambda text: msgspec.Raw(_number(float(text))))
+_sorting_encoder = msgspec.json.Encoder(order="deterministic")

@@ -10,14 +10,14 @@ import logging
 import reprlib
 import threading
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Self, TypeVar, Unpack
 
 from msgspec import Struct, field
 
 from groundwire.contracts.audit import Chain, ChainReport, ChainVerifier
 from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json, parse_json
-from groundwire.contracts.errors import ConfigError, InvalidJson
+from groundwire.contracts.errors import ConfigError, InvalidJson, StoreUnavailable
 from groundwire.contracts.events import TurnEnded
 from groundwire.contracts.ports import Checkpoints, Clock, Database, Flags, Ids, Store, TokenEstimator
 from groundwire.contracts.records import (
@@ -116,7 +116,8 @@ class Runtime:
         if not self._is_open:
             await self.store.open()
             self._is_open = True
-            await self.store.forget_effects(settled_before=self._clock.now() - self._parts.ledger.keep_settled)
+            with suppress(StoreUnavailable):  # somebody else is writing, and will forget as well as we do
+                await self.store.forget_effects(settled_before=self._clock.now() - self._parts.ledger.keep_settled)
             if log.isEnabledFor(logging.INFO):
                 self._log_context()
 

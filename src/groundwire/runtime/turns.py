@@ -122,7 +122,10 @@ class Turn:
 
     def emit(self, event: Event) -> None:
         if self.on_event is not None:
-            self.on_event(event)
+            try:
+                self.on_event(event)
+            except Exception:
+                log.exception("whoever follows session %s failed at %s", self.session_id, event.event)
 
     def calls_of(self, tool_id: str, digest: str) -> int:
         return self.repeats.get((tool_id, digest), 0)
