@@ -10,7 +10,8 @@ from scripts.reference.markdown import code, page, table
 
 
 def generate() -> str:
-    context = click.Context(main, info_name="groundwire")
+    # The real settings: click keeps the help option that it makes first, also for whoever comes later.
+    context = click.Context(main, info_name="groundwire", **main.context_settings)
     return page(
         "The command line",
         "Every command and option of `groundwire`. `groundwire COMMAND --help` says the same. Listings take `--json`.",
