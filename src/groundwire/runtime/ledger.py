@@ -9,6 +9,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from groundwire.contracts.decisions import Deny
@@ -92,14 +93,15 @@ class Ledger:
     async def reserve(self, attempt: Attempt, *, can_reconcile: bool) -> Verdict:
         """Take the key, the approval and the stored budgets together."""
         while True:
-            effect = self._new_effect(attempt) if attempt.key and attempt.effect is None else None
+            now = self._clock.now()
+            effect = self._new_effect(attempt, now) if attempt.key and attempt.effect is None else None
             outcome = await self._store.reserve(
                 Reservation(
                     tenant=attempt.turn.tenant,
                     effect=effect,
                     confirmation_id=attempt.confirmation.confirmation_id if attempt.confirmation else "",
                     charges=attempt.charges,
-                    now=self._clock.now(),
+                    now=now,
                 )
             )
             match outcome:
@@ -152,16 +154,16 @@ class Ledger:
             self._timer.cancel()
             self._timer = None
 
-    def _new_effect(self, attempt: Attempt) -> Effect:
-        now = self._clock.now()
+    def _new_effect(self, attempt: Attempt, now: float) -> Effect:
+        effect_id = self._ids.new("eff")
         return Effect(
-            effect_id=self._ids.new("eff"),
+            effect_id=effect_id,
             tenant=attempt.turn.tenant,
             tool=attempt.tool_id,
             key=attempt.key,
             input_digest=attempt.digest,
             owner=self._owner,
-            attempt=self._ids.new("att"),
+            attempt=effect_id,
             lease_until=now + self._settings.lease,
             session_id=attempt.turn.session_id,
             call_id=attempt.call_id,
@@ -218,8 +220,10 @@ class Ledger:
         return await self._take_over(attempt, effect, can_reconcile=can_reconcile)
 
     async def _take_over(self, attempt: Attempt, effect: Effect, *, can_reconcile: bool) -> Verdict:
-        mine = self._new_effect(attempt)
-        reservation = Reservation(tenant=effect.tenant, effect=mine, takeover=True, now=self._clock.now())
+        now = self._clock.now()
+        # Another attempt at the same effect: people who have noted its id will still find it.
+        mine = msgspec.structs.replace(self._new_effect(attempt, now), effect_id=effect.effect_id)
+        reservation = Reservation(tenant=effect.tenant, effect=mine, takeover=True, now=now)
         outcome = await self._store.reserve(reservation)
         if isinstance(outcome, Taken):  # somebody else was faster; see what they make of it
             return await self._resolve(attempt, outcome.effect, can_reconcile=can_reconcile)
