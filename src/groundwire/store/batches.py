@@ -94,13 +94,18 @@ class InlineBatches:
 
 
 class ThreadBatches:
-    """Batches in one thread, where a commit may wait for the disk while the loop goes on."""
+    """Batches in one thread, where a commit may wait for the disk while the loop goes on.
+
+    Work that need not reach the disk is done at once while the thread has nothing to do: a change of threads costs
+    more than such a commit.
+    """
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._works: list[Work] = []
         self._arrival = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._is_writing = False
         self._is_stopping = False
 
     def enqueue(self, closing: Closing) -> None:
@@ -109,9 +114,22 @@ class ThreadBatches:
 
     async def submit(self, work: Work) -> Any:
         work.place = self._writer.deferred_so_far
+        if not work.durable and self._write_at_once(work):
+            return work.finish()
         work.future = asyncio.get_running_loop().create_future()
         self.post(work)
         return await work.future
+
+    def _write_at_once(self, work: Work) -> bool:
+        with self._arrival:
+            if self._works or self._is_writing:
+                return False
+            self._is_writing = True
+        drive(self._writer.write((work,)))
+        with self._arrival:
+            self._is_writing = False
+            self._arrival.notify()
+        return True
 
     def post(self, work: Work) -> None:
         with self._arrival:
@@ -125,13 +143,16 @@ class ThreadBatches:
     def _run(self) -> None:
         while True:
             with self._arrival:
-                while not self._works and not self._is_stopping:
+                while self._is_writing or not (self._works or self._is_stopping):
                     self._arrival.wait()
                 works, self._works = self._works, []
+                self._is_writing = bool(works)
                 if not works:
                     self._thread = None  # whoever comes next starts another one
                     return
             drive(self._writer.write(works))
+            with self._arrival:
+                self._is_writing = False
             self._wake(works)
 
     def _wake(self, works: Sequence[Work]) -> None:
