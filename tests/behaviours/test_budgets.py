@@ -82,7 +82,7 @@ async def test_text_has_no_limit_of_its_own(make):
     assert len(runs) == 30
 
 
-@pytest.mark.requirement("B-054", "X-33", "B-191")
+@pytest.mark.requirement("B-054", "X-33")
 async def test_the_assistants_profile_refuses_the_sixth_retrieval_and_the_eleventh_call(make):
     look, _ = counted()
     act, _ = counted("act", "action")

@@ -145,7 +145,6 @@ async def test_time_and_actor_do_not_make_another_effect(make, clock):
     assert [result.meta.replayed for result in results] == [False, True]
 
 
-@pytest.mark.requirement("D-039")
 async def test_a_scope_may_name_a_supplied_argument_and_a_model_cannot_choose_its_value(make):
     note, runs = counting(supplied=("request_id",), scope=("request_id", "text"))
     runtime = make(note)

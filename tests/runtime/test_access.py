@@ -15,7 +15,6 @@ from groundwire.runtime.policies.access import (
 SEARCH = ToolSpec(tool_id="marketplace.search", wire_name="marketplace__search")
 
 
-@pytest.mark.requirement("C-151", "C-152", "C-148")
 @pytest.mark.parametrize(
     ("given", "names"),
     [

@@ -57,7 +57,7 @@ def test_only_voice_has_budgets_of_its_own(category, mode, budgets):
     assert all(budget.by == "turn" for budget in limits.budgets)
 
 
-@pytest.mark.requirement("B-054", "X-33", "B-191")
+@pytest.mark.requirement("B-054", "X-33")
 def test_the_assistants_profile_allows_five_retrievals_and_ten_calls():
     policies = Policies(profiles={"assistant": ASSISTANT_PROFILE})
     limits = resolve_limits(spec(), "text", "assistant", policies)
