@@ -46,7 +46,21 @@ async def test_the_limit_is_a_setting(make):
 
 @pytest.mark.requirement("B-110", "C-027", "X-16")
 @pytest.mark.parametrize(
-    "raw", ["", "{", "null}", "{'a': 1}", '{"a":1} {"b":2}', '{"a": NaN}', '{"a":}', '"\\ud800"', "\x00"]
+    "raw",
+    [
+        "",
+        "{",
+        "null}",
+        "{'a': 1}",
+        '{"a":1} {"b":2}',
+        '{"a": NaN}',
+        '{"a":}',
+        '"\\ud800"',
+        "\x00",
+        '{"a":"\ud800"}',
+        '{"a":"\x00"}',
+        '{"a":"\x01"}',
+    ],
 )
 async def test_text_that_is_not_json_is_refused_and_kept(make, calls_of, raw):
     runtime = make(ANYTHING)

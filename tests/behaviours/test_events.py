@@ -108,3 +108,13 @@ async def test_a_replay_is_told_as_a_call_that_finished(make):
     _, events = await told(runtime, "act", idempotency_key="k")
     assert names(events) == ["call.started", "call.finished", "turn.ended"]
     assert events[1].result.meta.replayed
+
+
+async def test_a_follower_that_fails_breaks_neither_the_call_nor_the_turn(make, caplog, calls_of):
+    def follow(event):
+        raise RuntimeError("the listener hung up")
+
+    runtime = make(Tool(name="t", description="T.", handler=lambda: 1, category="action"))
+    assert assert_ok(await runtime.call("t", session="s", on_event=follow)) == 1
+    assert len(await calls_of(runtime)) == 1
+    assert "hung up" in caplog.text

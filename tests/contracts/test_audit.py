@@ -1,6 +1,6 @@
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.contracts.audit import Chain, ChainVerifier, record_body
@@ -135,6 +135,7 @@ def test_a_retention_record_explains_a_missing_beginning():
     assert kinds(report([*records[1:], Chain().link(head, lying)])) == ["missing"]
 
 
+@settings(deadline=None)
 @given(
     text=st.text(alphabet=st.characters(exclude_categories=("Cs",))),
     duration=st.floats(min_value=0, max_value=1e9).map(lambda value: round(value, 3)),

@@ -347,7 +347,8 @@ class _Portal:
 def _raw(arguments: JsonObject | str | None) -> str:
     """The argument text: as given, or the compact dump of an object. What is not JSON is left for the parser to refuse."""
     if isinstance(arguments, str):
-        return storable(arguments)
+        text = storable(arguments)
+        return text if text == arguments else f"not JSON: {text}"
     try:
         return dump_json(arguments if arguments is not None else {}).decode()
     except InvalidJson:
