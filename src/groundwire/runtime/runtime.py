@@ -150,6 +150,8 @@ class Runtime:
     ) -> ToolResult:
         """Call a tool. Arguments are an object, or the JSON text of one. Outside a turn the call is a turn of its own."""
         if turn is not None:
+            if options:
+                raise TypeError(f"{min(options)!r} belongs to the turn; it cannot be given to a call inside it")
             return await self._dispatch(turn, name, arguments, call_id, idempotency_key, caller, origin)
         async with self._a_turn(options) as own:
             return await self._dispatch(own, name, arguments, call_id, idempotency_key, caller, origin)

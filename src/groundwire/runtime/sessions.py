@@ -27,6 +27,7 @@ log = logging.getLogger("groundwire")
 
 MAX_ID_CHARS = 256
 MAX_TRIES = 50
+OPTIONS = frozenset(TurnOptions.__annotations__)
 
 
 class Sessions:
@@ -54,6 +55,8 @@ class Sessions:
         """Begin a turn: load or create its session, and take the registry version that the session is pinned to."""
         mode, profile = options.get("mode", "text"), options.get("profile", "")
         self._check(mode, profile)
+        if not options.keys() <= OPTIONS:  # a misspelt one would be left out without a word
+            raise TypeError(f"there is no option {min(options.keys() - OPTIONS)!r}")
         session_id = options.get("session")
         if session_id is None:
             return Turn(self.surface(self._registry, mode, profile), None, number=1, options=options)

@@ -1,0 +1,58 @@
+"""Opening, closing, and mistakes of the caller, which are raised and not answered."""
+
+import asyncio
+
+import pytest
+
+from groundwire import Registry, Runtime, tool
+from groundwire.testing import assert_ok
+
+
+@tool(category="action")
+def book(place: str = "x") -> str:
+    """Book."""
+    return place
+
+
+async def test_a_runtime_opens_itself_and_may_be_closed_and_used_again(make):
+    runtime = make(book)
+    assert_ok(await runtime.call("book", idempotency_key="k"))
+    await runtime.close()
+    await runtime.close()
+    assert (await runtime.call("book", idempotency_key="k")).meta.replayed
+
+
+async def test_leaving_the_block_makes_everything_durable():
+    async with Runtime(Registry([book])) as runtime:
+        assert_ok(await runtime.call("book"))
+    assert len(await runtime.store.list_calls("default")) == 1
+
+
+async def test_the_first_calls_may_come_at_once(make):
+    runtime = make(book)
+    results = await asyncio.gather(*(runtime.call("book", {"place": str(n)}, session="s") for n in range(10)))
+    assert [result.data for result in results] == [str(n) for n in range(10)]
+    assert (await runtime.store.load_session("default", "s")).turns == 10
+
+
+@pytest.mark.parametrize("options", [{"sesion": "s"}, {"idempotencykey": "k"}, {"Mode": "voice"}])
+async def test_a_misspelt_option_is_a_mistake_and_not_left_out(make, calls_of, options):
+    runtime = make(book)
+    with pytest.raises(TypeError, match=next(iter(options))):
+        await runtime.call("book", **options)
+    with pytest.raises(TypeError, match=next(iter(options))):
+        async with runtime.turn(**options):
+            pass
+    assert await calls_of(runtime) == []
+
+
+async def test_options_of_a_turn_cannot_be_given_to_a_call_inside_it(make):
+    runtime = make(book)
+    async with runtime.turn(session="s") as turn:
+        with pytest.raises(TypeError, match="mode"):
+            await runtime.call("book", turn=turn, mode="voice")
+
+
+async def test_the_tools_of_a_runtime_are_those_of_its_registry(make):
+    runtime = make(book)
+    assert [found.tool_id for found in runtime.registry] == ["book"]
