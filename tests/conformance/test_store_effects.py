@@ -50,6 +50,15 @@ async def test_a_settled_key_gives_its_stored_result(store):
     assert (outcome.effect.status, outcome.effect.result) == (EffectStatus.SETTLED, b'{"ok":true}')
 
 
+async def test_an_attempt_that_asks_again_has_what_it_holds_and_pays_once(store):
+    wanted = reservation(charges=(Charge(name="spend", scope="day", max=1.0),))
+    assert await store.reserve(wanted) == Reserved()
+    assert await store.reserve(wanted) == Reserved()
+    assert await store.read_counters("acme", [("spend", "day")]) == [1.0]
+    await settle(store, "key_1")
+    assert isinstance(await store.reserve(wanted), Taken)
+
+
 async def test_keys_of_tenants_and_tools_are_their_own(store):
     await store.reserve(reservation())
     assert await store.reserve(reservation(name="2", tool="cancel_order")) == Reserved()

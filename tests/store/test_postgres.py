@@ -1,5 +1,6 @@
 """What only a server can do to us: go away, come back, and need a package."""
 
+import asyncio
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import asyncpg
 import pytest
 
 from groundwire.contracts.errors import StoreError, StoreUnavailable
-from groundwire.contracts.records import Closing
+from groundwire.contracts.records import Closing, Reserved
 from groundwire.store import open_url
 from tests.conformance.builders import closing, effect, ending, entry, reservation, verify
 
@@ -106,3 +107,12 @@ except ConfigError as error:
     environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
     assert "groundwire[postgres]" in run.stdout
+
+
+async def test_a_reservation_whose_answer_got_lost_is_still_held_by_its_attempt(store, operator):
+    wanted = [reservation(str(number)) for number in range(20)]
+    await store.reserve(wanted[0])
+    reserving = asyncio.gather(*(insist(lambda one=one: store.reserve(one)) for one in wanted))
+    await cut_connections(store, operator)
+    assert await reserving == [Reserved()] * 20
+    assert len(await store.list_effects("acme")) == 20

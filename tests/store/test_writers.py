@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 
 import pytest
 
@@ -27,6 +28,8 @@ class TroubledEngine:
         self.real = SqliteEngine(path, syncs=syncs, busy_seconds=1.0)
         self.troubles = []
         self.commits = []
+        self.gate = threading.Event()
+        self.gate.set()
         self._durable = False
 
     def __getattr__(self, name):
@@ -39,6 +42,7 @@ class TroubledEngine:
 
     async def begin(self, *, durable, single):
         self._next("begin")
+        self.gate.wait()
         self._durable = durable
         return await self.real.begin(durable=durable, single=single)
 
@@ -121,6 +125,7 @@ async def test_a_doubtful_commit_that_failed_is_repeated(troubled):
     assert (await verify(store)).records == 1
 
 
+@pytest.mark.parametrize("troubled", [InlineBatches, TaskBatches], indirect=True)
 async def test_many_at_once_need_few_transactions(troubled):
     store, engine = troubled
 
@@ -130,6 +135,17 @@ async def test_many_at_once_need_few_transactions(troubled):
 
     await asyncio.gather(*(act(str(number)) for number in range(64)))
     assert len(engine.commits) <= 8
+
+
+@pytest.mark.parametrize("troubled", [ThreadBatches], indirect=True)
+async def test_what_arrives_while_the_disk_is_slow_goes_together(troubled):
+    store, engine = troubled
+    engine.gate.clear()
+    reserving = [asyncio.create_task(store.reserve(reservation(str(number)))) for number in range(64)]
+    await asyncio.sleep(0)
+    engine.gate.set()
+    assert await asyncio.gather(*reserving) == [Reserved()] * 64
+    assert len(engine.commits) <= 2
 
 
 async def test_deferred_records_cost_no_transaction_of_their_own(troubled):

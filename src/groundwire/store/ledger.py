@@ -36,6 +36,9 @@ from groundwire.store.rows import (
 from groundwire.store.rules import is_lapsed, lapsed, retention_entry
 from groundwire.store.transactions import Transaction, Values
 
+_ALREADY = Reserved()
+"""The same attempt asked before and was not told, because the connection broke: it has what it asked for."""
+
 _TRIES = 8
 """How often a key may change hands under our eyes before we give up."""
 
@@ -104,7 +107,7 @@ async def reserve(transaction: Transaction, reservation: Reservation) -> Reserve
     outcome: ReserveOutcome = Reserved()
     if reservation.effect is not None:
         outcome = (await reserve_plain(transaction, [reservation]))[0]
-    if isinstance(outcome, Reserved):
+    if isinstance(outcome, Reserved) and outcome is not _ALREADY:
         outcome = await _spend(transaction, reservation)
         if not isinstance(outcome, Reserved):
             await transaction.change("ROLLBACK TO SAVEPOINT reservation")
@@ -130,6 +133,8 @@ async def _meet(transaction: Transaction, effect: Effect, reservation: Reservati
             if not await transaction.change(sql.LAPSE_EFFECT, *key, reservation.now):
                 continue
             held = lapsed(held)
+        if held.status == EffectStatus.RESERVED and held.attempt == effect.attempt:
+            return _ALREADY
         if not (reservation.takeover and held.status == EffectStatus.UNKNOWN):
             return Taken(effect=held)
         if await transaction.change(sql.TAKE_OVER_EFFECT, *key, *effect_values(effect)):

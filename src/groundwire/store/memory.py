@@ -124,6 +124,8 @@ class MemoryStore:
         effect, now = reservation.effect, reservation.now
         if effect is not None:
             held = self._effects.look_up((effect.tenant, effect.tool, effect.key), now)
+            if held is not None and (held.status, held.attempt) == (EffectStatus.RESERVED, effect.attempt):
+                return Reserved()
             if held is not None and not (reservation.takeover and held.status == EffectStatus.UNKNOWN):
                 return Taken(effect=held)
         approval: Confirmation | None = None
