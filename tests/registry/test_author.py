@@ -135,7 +135,7 @@ def test_without_options_a_tool_is_a_utility_for_models_in_both_modes():
             {"type": "object", "additionalProperties": {"type": "array", "items": {"$ref": "#/$defs/Options"}}},
         ),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
 def test_annotations_become_json_schema(annotation, schema):
     def function(value): ...
@@ -252,7 +252,7 @@ def test_arguments_are_converted_to_what_the_function_asks_for():
         (Point | Colour, {"x": "one"}, ("value", "x")),
         (Annotated[str, AfterValidator(lambda text: int(text) and text)], "none", ("value",)),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
 def test_what_cannot_be_converted_is_named_by_its_path(annotation, value, path):
     def function(value): ...
@@ -274,7 +274,7 @@ def test_what_cannot_be_converted_is_named_by_its_path(annotation, value, path):
         Annotated[str, Field(min_length=2, pattern="^a")],
         Any,
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
 def test_plain_arguments_need_no_conversion(annotation):
     def function(value): ...
@@ -385,7 +385,7 @@ def test_a_bound_method_is_a_function():
     assert properties(Desk().ask) == {"question": {"type": "string"}}
 
 
-@pytest.mark.parametrize("annotation", ["Nowhere", Desk, typing.Callable[[], int]], ids=str)
+@pytest.mark.parametrize("annotation", ["Nowhere", Desk, typing.Callable[[], int]], ids=lambda value: getattr(value, "__name__", type(value).__name__))
 def test_an_annotation_without_json_form_is_refused(annotation):
     def function(value): ...
 
@@ -435,7 +435,7 @@ def test_annotations_in_quotes_are_resolved():
         ({"parameters": [1]}, "invalid_parameters", ""),
         ({"result": {"type": 5}}, "invalid_result", ""),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
 def test_a_wrong_option_is_refused_with_its_reason(options, reason, hint):
     with pytest.raises(RegistryError) as caught:
