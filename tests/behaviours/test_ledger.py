@@ -312,3 +312,11 @@ async def test_after_the_one_in_flight_failed_cleanly_the_next_one_runs(make):
     first, second = await asyncio.gather(*calls)
     assert_failed(first, ErrorType.TRANSIENT)
     assert assert_ok(second) == 2
+
+
+async def test_runs_without_a_session_do_not_share_a_conversation(make):
+    act, runs = acting(scope="conversation")
+    runtime = make(act)
+    for run_id in ("r1", "r1", "r2"):
+        assert_ok(await in_run(runtime, run_id=run_id, session=None))
+    assert len(runs) == 2

@@ -22,6 +22,7 @@ def key(scope, arguments=None, *, digest="d", run_id="r", session_id="s", call_i
         ("conversation", {"run_id": "r2", "call_id": "c2"}, True),
         ("conversation", {"session_id": "s2"}, False),
         ("conversation", {"digest": "d2"}, False),
+        ("conversation", {"session_id": ""}, False),
         ("call", {"run_id": "r2", "digest": "d2"}, True),
         ("call", {"call_id": "c2"}, False),
         ("call", {"session_id": "s2"}, False),
@@ -35,6 +36,11 @@ def test_a_scope_says_which_calls_are_one_effect(scope, changes, same):
     arguments = {"a": 1, "b": 2}
     changed = {"arguments": arguments, **changes}
     assert (key(scope, arguments) == key(scope, **changed)) is same
+
+
+def test_without_a_session_a_conversation_is_its_run():
+    assert key("conversation", session_id="") == key("conversation", session_id="", call_id="c2")
+    assert key("conversation", session_id="") != key("conversation", session_id="", run_id="r2")
 
 
 def test_keys_of_different_origin_never_meet():

@@ -33,7 +33,7 @@ def effect_key(
 ) -> str:
     """The key that the runtime makes. Tenant and tool are columns of their own beside it."""
     scope = spec.policy.scope
-    if scope == "run":
+    if scope == "run" or (scope == "conversation" and not session_id):  # without a session, the run is all there is
         return f"run:{run_id}:{call_digest}"
     if scope == "conversation":
         return f"conversation:{session_id}:{call_digest}"
