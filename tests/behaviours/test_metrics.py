@@ -93,7 +93,7 @@ class PerCharacter:
         return len(text)
 
 
-@pytest.mark.requirement("B-155")
+@pytest.mark.requirement("B-155", "X-29")
 async def test_the_estimate_of_tokens_can_be_replaced(make):
     runtime = make(search, estimator=PerCharacter())
     await runtime.call("search", {"query": "汉字"})
