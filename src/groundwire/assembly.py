@@ -24,6 +24,7 @@ from groundwire.store import CheckpointFile, open_url
 
 CONFIG_FILE = "groundwire.toml"
 DEFAULT_STORE = "sqlite:///groundwire.db"
+MEMORY = "memory://"
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,12 +57,15 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
 
 
 class Runtime(CoreRuntime):
-    """Tools that can be called under every guarantee. `store` is a URL, such as `sqlite:///groundwire.db`."""
+    """Tools that can be called under every guarantee.
+
+    `store` is a URL, such as `sqlite:///groundwire.db`; else it is that of the settings, else memory.
+    """
 
     def __init__(
         self,
         registry: Registry,
-        store: str | Store = "memory://",
+        store: str | Store | None = None,
         *,
         settings: Settings | None = None,
         reducers: Mapping[str, Reducer] | None = None,
@@ -71,6 +75,8 @@ class Runtime(CoreRuntime):
         estimator: TokenEstimator | None = None,
         on_step: StepHook | None = None,
     ) -> None:
+        if store is None:
+            store = settings.store.url if settings is not None else MEMORY
         settings = settings or Settings()
         chain = Chain(_audit_key(settings.audit))
         parts = RuntimeParts(

@@ -385,7 +385,11 @@ def test_a_bound_method_is_a_function():
     assert properties(Desk().ask) == {"question": {"type": "string"}}
 
 
-@pytest.mark.parametrize("annotation", ["Nowhere", Desk, typing.Callable[[], int]], ids=lambda value: getattr(value, "__name__", type(value).__name__))
+@pytest.mark.parametrize(
+    "annotation",
+    ["Nowhere", Desk, typing.Callable[[], int]],
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
+)
 def test_an_annotation_without_json_form_is_refused(annotation):
     def function(value): ...
 

@@ -31,7 +31,7 @@ def answer(status, **fields):
     ],
 )
 def test_only_an_approval_lets_a_call_pass(found, outcome):
-    decision = is_agreed("t", '{"a":1}', found)
+    decision = is_agreed("t", {"a": 1}, found)
     assert isinstance(decision, outcome)
     if isinstance(decision, Deny):
         assert (decision.type, decision.detail) == (ErrorType.CONFIRMATION_REQUIRED, ErrorDetail.DENIED)
@@ -41,6 +41,15 @@ def test_only_an_approval_lets_a_call_pass(found, outcome):
 
 
 def test_a_question_shows_the_arguments_but_not_without_end():
-    assert ask("t", '{"a":1}') == 'Run t with {"a":1}?'
-    assert len(ask("t", "x" * 100_000)) < 2_100
+    assert ask("t", {"a": 1}) == 'Run t with {"a":1}?'
+    assert len(ask("t", {"a": "x" * 100_000})) < 2_100
+
+
+def test_no_argument_can_hide_behind_a_long_one():
+    question = ask("pay", {"note": "coffee" + " " * 10_000, "cents": 9_999_999})
+    assert "cents = 9999999" in question
+    assert "note = " in question
+
+
+def test_waiting_is_a_refusal_that_a_person_can_lift():
     assert waiting("t", "Run it?").type is ErrorType.CONFIRMATION_REQUIRED

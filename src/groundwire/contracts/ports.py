@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.records import (
     AuditEntry,
     AuditHead,
@@ -241,7 +240,3 @@ class Store(SessionStore, EffectLedger, CallStore, ConfirmationStore, AuditStore
         ...
 
     async def shut(self) -> None: ...
-
-
-class ProgressSink(Protocol):
-    def __call__(self, call_id: str, name: str, value: JsonValue) -> None: ...

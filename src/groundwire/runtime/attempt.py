@@ -69,9 +69,13 @@ class Attempt:
     def tool_id(self) -> str:
         return self.entry.spec.tool_id if self.entry is not None else self.name
 
-    @property
-    def effect_may_have_happened(self) -> bool:
-        """Of an action that was cut off: unless it declares its commit and had not made it, nobody knows."""
+    def withdraw_commit(self) -> bool:
+        """End the handler's right to commit; whether its effect may have happened.
+
+        Unless it declares its commit and had not made it, nobody knows. The handler may be in a thread: it announces
+        its commit before it looks whether it was cut off, so one of the two always sees the other.
+        """
+        self.cut_off = True
         entry = self.entry
         if entry is None or not entry.is_action or not self.began:
             return False

@@ -37,9 +37,11 @@ def resolve(attempt: Attempt) -> Deny | None:
 
 def mask(attempt: Attempt) -> Deny | None:
     entry = entry_of(attempt)
-    if entry.allowed and entry.spec.tool_id not in attempt.turn.masked and is_callable_by(entry.spec, attempt.caller):
+    looped = attempt.caller == "model" and entry.spec.tool_id in attempt.turn.masked
+    if entry.allowed and not looped and is_callable_by(entry.spec, attempt.caller):
         return None
-    attempt.operator = f"{entry.spec.tool_id} is {'not offered to this caller' if entry.allowed else 'masked'}"
+    why = "masked" if not entry.allowed else "masked after a loop" if looped else "not offered to models"
+    attempt.operator = f"{entry.spec.tool_id} is {why}"
     attempt.entry = None  # from here on nothing may show that there is such a tool
     return no_such_tool(attempt.name)
 
@@ -143,15 +145,16 @@ def _assign_key(attempt: Attempt, entry: Entry) -> None:
     turn = attempt.turn
     if attempt.given_key is not None:
         attempt.key = caller_key(attempt.given_key)
-    elif attempt.parent is not None and attempt.parent.key:
-        attempt.key = nested_key(attempt.parent.key, entry.spec.tool_id, attempt.digest)
-    elif turn.run_id:
+    elif attempt.parent is not None and attempt.parent.key and entry.spec.policy.scope in ("run", "call"):
+        parent = attempt.parent
+        attempt.key = nested_key(parent.tool_id, parent.key, entry.spec.tool_id, attempt.digest)
+    elif turn.run_id or attempt.parent is not None:
         attempt.key = effect_key(
             entry.spec,
             _scoped(attempt, entry),
             attempt.digest,
             run_id=turn.run_id,
-            session_id=turn.session_id,
+            session_id=turn.conversation_id,
             call_id=attempt.call_id,
         )
     else:  # a call outside a run, without a key, is meant to happen each time

@@ -48,6 +48,11 @@ class Context:
         return self._attempt.turn.session_id
 
     @property
+    def conversation_id(self) -> str:
+        """The session, or the run where there is no session."""
+        return self._attempt.turn.conversation_id
+
+    @property
     def tenant(self) -> str:
         return self._attempt.turn.tenant
 
@@ -95,14 +100,18 @@ class Context:
         return self._services.resources
 
     async def commit(self) -> None:
-        """The point of no return: after it the effect counts as done, whatever happens to the call."""
-        self._check_lease()
-        self._attempt.committed = True
+        """The point of no return: after it the effect counts as done, whatever happens to the call.
+
+        Raises when the call has ended in the meantime; the handler must not act then.
+        """
+        self.commit_now()
 
     def commit_now(self) -> None:
         """The same for a handler that runs in a thread."""
-        self._check_lease()
-        self._attempt.committed = True
+        attempt = self._attempt
+        attempt.committed = True
+        if attempt.cut_off or attempt.is_closed or not self._services.holds_lease(attempt):
+            raise ToolError(ErrorType.CONFLICT, "The call has ended.", retryable=True, detail=ErrorDetail.LEASE_LOST)
 
     def progress(self, value: JsonValue) -> None:
         """Tell whoever follows the call how far it is. Safe from a handler's thread."""
@@ -127,9 +136,3 @@ class Context:
     def call_sync(self, name: str, arguments: JsonObject | None = None) -> ToolResult:
         """The same for a handler that runs in a thread."""
         return asyncio.run_coroutine_threadsafe(self.call(name, arguments), self._loop).result()
-
-    def _check_lease(self) -> None:
-        if not self._services.holds_lease(self._attempt):
-            raise ToolError(
-                ErrorType.CONFLICT, "The reservation ran out.", retryable=True, detail=ErrorDetail.LEASE_LOST
-            )

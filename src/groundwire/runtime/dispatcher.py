@@ -15,10 +15,11 @@ from groundwire.contracts.decisions import Answer, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType, RegistryError
 from groundwire.contracts.events import CallStarted
 from groundwire.contracts.ports import Clock, Ids, Store
+from groundwire.contracts.records import CallRecord
 from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.registry import Handler
 from groundwire.runtime.attempt import Attempt
-from groundwire.runtime.checks import CHECKS, entry_of
+from groundwire.runtime.checks import CHECKS, entry_of, parse, size, supply
 from groundwire.runtime.context import Context
 from groundwire.runtime.gatekeeper import Gatekeeper, Reconciled, Verdict
 from groundwire.runtime.invocation import Outcome, invoke
@@ -52,6 +53,7 @@ class Dispatcher:
         recorder: Recorder,
         clock: Clock,
         ids: Ids,
+        threads: DaemonThreads,
         resources: Mapping[str, Any],
         on_step: StepHook | None = None,
     ) -> None:
@@ -60,7 +62,7 @@ class Dispatcher:
         self._recorder = recorder
         self._clock = clock
         self._ids = ids
-        self._threads = DaemonThreads()
+        self._threads = threads
         self._on_step = on_step
         self._gates = tuple(
             (name, getattr(gatekeeper, name)) for name in ("look_up", "budget", "gates", "ground", "confirm", "reserve")
@@ -101,6 +103,7 @@ class Dispatcher:
             entry = entry_of(attempt)
             handler = _choose_handler(attempt, entry)
         except RegistryError as error:
+            attempt.step = "resolve"
             return await self._recorder.refuse(attempt, _no_handler(attempt.name, error))
         attempt.count()
         is_guarded = attempt.key or entry.is_guarded
@@ -140,8 +143,7 @@ class Dispatcher:
         self._reach("settle", attempt)
         result = await self._recorder.settle(attempt, entry, output)
         self._reach("intents", attempt)
-        if result.intents:
-            attempt.turn.intents.extend((attempt.call_id, attempt.tool_id, intent) for intent in result.intents)
+        self._wish(attempt, result)
         self._reach("done", attempt)
         return result
 
@@ -160,7 +162,14 @@ class Dispatcher:
 
     async def _settle_reconciled(self, attempt: Attempt, entry: Entry, value: Any) -> ToolResult:
         attempt.operator = "the earlier attempt had taken effect, says the tool's reconcile hook"
-        return await self._recorder.settle(attempt, entry, guard_output(entry, Outcome(value=value)), reconciled=True)
+        output = guard_output(entry, Outcome(value=value))
+        result = await self._recorder.settle(attempt, entry, output, reconciled=True)
+        self._wish(attempt, result)
+        return result
+
+    def _wish(self, attempt: Attempt, result: ToolResult) -> None:
+        if result.intents:
+            attempt.turn.intents.extend((attempt.call_id, attempt.tool_id, intent) for intent in result.intents)
 
     async def _replay(self, attempt: Attempt) -> ToolResult | None:
         """A call id that was closed before gives the same result again, or a conflict if it asks for something else."""
@@ -170,20 +179,12 @@ class Dispatcher:
             await running.wait()
         if attempt.call_id in turn.closed:
             await self._recorder.flush()  # its record may still be waiting
-        record = await self._store.find_call(turn.tenant, turn.session_id, attempt.call_id)
+        record = await self._store.find_call(turn.tenant, turn.conversation_id, attempt.call_id)
         if record is None:
             return None
-        if self._asks_the_same(attempt, record.tool, record.input_digest):
+        if _asks_the_same(attempt, record):
             return await self._recorder.replay(attempt, decode_result(record.result), is_same_call=True)
         return await self._recorder.refuse(attempt, _duplicate_id(attempt.call_id), is_same_call=True)
-
-    def _asks_the_same(self, attempt: Attempt, tool_id: str, digest: str) -> bool:
-        """Read the arguments as the pipeline would; what cannot be read is compared as it stands."""
-        for check in CHECKS[: CHECKS.index(_SUPPLY) + 1]:
-            if check(attempt) is not None:
-                break
-        attempt.warnings = ()
-        return attempt.tool_id == tool_id and input_hash(attempt) == digest
 
     def _reach(self, step: str, attempt: Attempt) -> None:
         attempt.step = step
@@ -191,7 +192,18 @@ class Dispatcher:
             self._on_step(step, attempt)
 
 
-_SUPPLY = next(check for check in CHECKS if check.__name__ == "supply")
+def _asks_the_same(attempt: Attempt, record: CallRecord) -> bool:
+    """Whether a call is the one recorded under its id, whatever policy would say of it today."""
+    entry = attempt.turn.find(attempt.name)
+    if record.tool not in (attempt.name, entry.spec.tool_id if entry is not None else ""):
+        return False
+    if attempt.raw == record.raw:
+        return True
+    attempt.entry = entry
+    if entry is not None and size(attempt) is None and parse(attempt) is None:
+        supply(attempt)
+        attempt.warnings = ()
+    return input_hash(attempt) == record.input_digest
 
 
 def _choose_handler(attempt: Attempt, entry: Entry) -> Handler:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
+from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
@@ -30,6 +31,7 @@ from groundwire.runtime.policies.confirmation import is_agreed, waiting
 from groundwire.runtime.policies.gates import through_gates
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.texts import storable
+from groundwire.runtime.threads import DaemonThreads
 
 
 class Reconciled:
@@ -46,7 +48,15 @@ Verdict: TypeAlias = Deny | Answer | ToolResult | Reconciled | None
 
 class Gatekeeper:
     def __init__(
-        self, *, store: Store, ledger: Ledger, clock: Clock, ids: Ids, flags: Flags, confirmation_seconds: float
+        self,
+        *,
+        store: Store,
+        ledger: Ledger,
+        clock: Clock,
+        ids: Ids,
+        flags: Flags,
+        threads: DaemonThreads,
+        confirmation_seconds: float,
     ) -> None:
         self._store = store
         self._ledger = ledger
@@ -54,6 +64,7 @@ class Gatekeeper:
         self._ids = ids
         self._flags = flags
         self._confirmation_seconds = confirmation_seconds
+        self._threads = threads
 
     async def look_up(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
         """A settled key answers at once: no budget, no second confirmation."""
@@ -78,7 +89,7 @@ class Gatekeeper:
                 name=budget.name,
                 scope=stored_scope(
                     budget,
-                    session_id=turn.session_id,
+                    session_id=turn.conversation_id,
                     request_id=str(attempt.supplied("request_id")),
                     arguments=attempt.arguments,
                 ),
@@ -112,9 +123,9 @@ class Gatekeeper:
         turn, now = attempt.turn, self._clock.now()
         spec = entry.spec
         answer = await self._store.find_confirmation(
-            turn.tenant, turn.session_id, spec.tool_id, attempt.digest, now=now
+            turn.tenant, turn.approval_binding, spec.tool_id, attempt.digest, now=now
         )
-        decision = is_agreed(spec.wire_name, attempt.raw, answer)
+        decision = is_agreed(spec.wire_name, attempt.compared, answer)
         if isinstance(decision, Confirm):
             if answer is None:
                 answer = await self._store.create_confirmation(self._question(attempt, decision.question, now))
@@ -148,7 +159,7 @@ class Gatekeeper:
         return Confirmation(
             confirmation_id=self._ids.new("cnf"),
             tenant=attempt.turn.tenant,
-            session_id=attempt.turn.session_id,
+            session_id=attempt.turn.approval_binding,
             tool=attempt.tool_id,
             input_digest=attempt.digest,
             question=question,
@@ -167,7 +178,7 @@ class Gatekeeper:
         entry = attempt.entry
         if handler.reconcile is None or entry is None:
             return None
-        hook = _call_hook(handler.reconcile, attempt.arguments, context)
+        hook = self._call_hook(handler, attempt.arguments, context)
         attempt.is_unresolved = True
         try:
             value = await run_limited(hook, entry.limits.hard_ms / 1000, attempt)
@@ -182,13 +193,16 @@ class Gatekeeper:
         attempt.is_unresolved = False
         return None if value is None else Reconciled(value)
 
-
-async def _call_hook(hook: Any, arguments: dict[str, Any], context: Context) -> Any:
-    """Hooks follow the handler convention: arguments by keyword, and `context` if they name it."""
-    parameters = inspect.signature(hook).parameters
-    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    passed = {name: value for name, value in arguments.items() if takes_all or name in parameters}
-    if "context" in parameters:
-        passed["context"] = context
-    value = hook(**passed)
-    return await value if inspect.isawaitable(value) else value
+    async def _call_hook(self, handler: Handler, arguments: dict[str, Any], context: Context) -> Any:
+        """Hooks follow the handler convention: the same arguments by keyword, and `context` if they name it."""
+        hook: Any = handler.reconcile
+        converted = handler.convert(arguments) if handler.convert is not None else arguments
+        parameters = inspect.signature(hook).parameters
+        takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+        passed = {name: value for name, value in converted.items() if takes_all or name in parameters}
+        if "context" in parameters:
+            passed["context"] = context
+        if inspect.iscoroutinefunction(hook):
+            return await hook(**passed)
+        value = await self._threads.run(partial(hook, **passed))
+        return await value if inspect.isawaitable(value) else value

@@ -72,7 +72,7 @@ def _spelling(value: JsonValue) -> str:
 
 
 def _locate(argument: str, words: str, rule: Ground, messages: Sequence[Message]) -> Evidence:
-    if not words:
+    if not words.strip():
         return Evidence(argument=argument, grounded=False, near_miss="empty")
     for message in reversed(messages):
         if message.role == rule.speaker and (start := message.text.find(words)) >= 0:

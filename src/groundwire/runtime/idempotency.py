@@ -20,10 +20,6 @@ def compared_arguments(
     return kept
 
 
-def input_digest(canonical: bytes) -> str:
-    return digest_bytes(canonical)
-
-
 def caller_key(key: str) -> str:
     return f"caller:{key}"
 
@@ -42,6 +38,6 @@ def effect_key(
     return f"arguments:{digest({name: arguments.get(name) for name in scope})}"
 
 
-def nested_key(parent_key: str, tool: str, call_digest: str) -> str:
+def nested_key(parent_tool: str, parent_key: str, tool: str, call_digest: str) -> str:
     """A tool's own calls belong to it: if it runs again under its key, they replay."""
-    return f"nested:{digest_bytes(canonical_json([parent_key, tool, call_digest]))}"
+    return f"nested:{digest_bytes(canonical_json([parent_tool, parent_key, tool, call_digest]))}"

@@ -142,7 +142,7 @@ def _bad_value(attempt: Attempt, fault: ArgumentFault) -> Outcome:
 
 def _cut_off(attempt: Attempt, type_: ErrorType, message: str) -> Outcome:
     """Timed out or cancelled: an action may have happened, unless it declares its commit and had not made it."""
-    may_have_happened = attempt.effect_may_have_happened
+    may_have_happened = attempt.withdraw_commit()
     advice = " Whether it took effect is not known." if may_have_happened else ""
     info = ErrorInfo(
         type=type_,

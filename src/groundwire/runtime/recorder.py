@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
+
+import msgspec
 
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.decisions import Deny
-from groundwire.contracts.errors import ErrorType
+from groundwire.contracts.errors import ErrorType, StoreError
 from groundwire.contracts.events import CallDenied, CallFinished
 from groundwire.contracts.ports import Clock, Ids, Store, TokenEstimator
 from groundwire.contracts.records import AuditHead, Charge, Closing, EffectStatus
@@ -71,10 +74,13 @@ class Recorder:
     async def replay(self, attempt: Attempt, stored: ToolResult, *, is_same_call: bool = False) -> ToolResult:
         """Give a stored result again. It costs no budget, but a model that repeats itself is counted."""
         attempt.refund(keep_repeat=True)
-        attempt.turn.refusals = 0
         if stored.meta.spilled:
             self._offer_reading(attempt.turn)
         result = replayed(attempt, stored, self._elapsed(attempt))
+        if not is_same_call:
+            attempt.turn.refusals = 0
+            if attempt.counted and attempt.turn.calls_of(attempt.tool_id, attempt.digest) > 1:
+                result = msgspec.structs.replace(result, warnings=(*result.warnings, repeat_reminder(attempt.name)))
         ending = Ending(attempt, result, "replayed", encode_value(result.data))
         ending.is_same_call = is_same_call
         await self._write(ending)
@@ -136,12 +142,17 @@ class Recorder:
         by_tenant: dict[str, list[Charge]] = {}
         for (tenant, scope), count in tallies.items():
             by_tenant.setdefault(tenant, []).append(Charge(name=TALLY, scope=scope, amount=count))
-        for tenant, charges in by_tenant.items():
-            await self._store.add(tenant, charges)
+        try:
+            for tenant, charges in by_tenant.items():
+                await self._store.add(tenant, charges)
+        except StoreError:
+            for tally, count in tallies.items():
+                self._tallies[tally] = self._tallies.get(tally, 0) + count
+            raise
         return await self._store.flush()
 
     def _cancelled(self, attempt: Attempt) -> Ending:
-        unknown = attempt.effect_may_have_happened
+        unknown = attempt.withdraw_commit()
         advice = " Whether it took effect is not known." if unknown else ""
         error = ErrorInfo(
             type=ErrorType.CANCELLED,
@@ -186,9 +197,9 @@ class Recorder:
 
     async def _spill(self, attempt: Attempt, output: Output) -> None:
         turn = attempt.turn
-        ref = self._ids.new("spill")
+        ref = f"spill_{secrets.token_hex(16)}"  # not guessable from any other id
         text = output.body.decode()
-        await self._store.save_blob(turn.tenant, turn.session_id, ref, output.body, now=self._clock.now())
+        await self._store.save_blob(turn.tenant, turn.conversation_id, ref, output.body, now=self._clock.now())
         output.data = spilled_notice(ref, text)
         output.body = encode_value(output.data)
         attempt.spilled = ref
@@ -239,7 +250,9 @@ class Recorder:
                 turn.used[budget.name] = turn.used.get(budget.name, 0.0) + amount
                 continue
             request_id = str(attempt.supplied("request_id"))
-            scope = stored_scope(budget, session_id=turn.session_id, request_id=request_id, arguments=attempt.arguments)
+            scope = stored_scope(
+                budget, session_id=turn.conversation_id, request_id=request_id, arguments=attempt.arguments
+            )
             stored.append(Charge(name=budget.name, scope=scope, amount=amount))
         return tuple(stored)
 

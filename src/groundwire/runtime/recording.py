@@ -139,7 +139,7 @@ def _row(ending: Ending, estimator: TokenEstimator) -> CallRecord:
     text = ending.body.decode()
     return CallRecord(
         tenant=turn.tenant,
-        session_id=turn.session_id,
+        session_id=turn.conversation_id,
         call_id=attempt.call_id,
         turn=turn.number,
         run_id=turn.run_id,

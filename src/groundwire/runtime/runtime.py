@@ -42,6 +42,7 @@ from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.sessions import Sessions, check_id
 from groundwire.runtime.state import Reducer, StateController
 from groundwire.runtime.texts import storable
+from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.turns import Turn, TurnOptions
 
 log = logging.getLogger("groundwire")
@@ -92,7 +93,7 @@ class Runtime:
         self._portal: _Portal | None = None
 
     def _make_dispatcher(self) -> Dispatcher:
-        parts = self._parts
+        parts, threads = self._parts, DaemonThreads()
         return Dispatcher(
             store=self.store,
             ledger=self._ledger,
@@ -102,11 +103,13 @@ class Runtime:
                 clock=self._clock,
                 ids=self._ids,
                 flags=parts.flags,
+                threads=threads,
                 confirmation_seconds=parts.confirmation_seconds,
             ),
             recorder=self._recorder,
             clock=self._clock,
             ids=self._ids,
+            threads=threads,
             resources=parts.resources,
             on_step=parts.on_step,
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from types import MappingProxyType
 
 import msgspec
 
@@ -126,6 +127,9 @@ class Sessions:
         if turn.session is not None:
             turn.session = await self._change(turn.session, wished)
             turn.show_state()
+        else:  # the turn is all there is; what is wished for holds as long as it does
+            alone = Session(tenant=turn.tenant, session_id="", state=dict(turn.state))
+            turn.state = MappingProxyType(wished(alone).state)
         for call_id, tool, intent in granted:
             entry = self._intent_entry(turn, call_id, tool, intent.type, digest(intent.payload))
             self._store.enqueue(Closing(call=None, entry=entry))

@@ -34,7 +34,7 @@ def spilled_notice(ref: str, text: str) -> JsonObject:
 
 def reading_tool(store: Store) -> Tool:
     async def read_spilled(ref: str, context: Context, offset: int = 0, limit: int = PORTION_CHARS) -> JsonObject:
-        body = await store.load_blob(context.tenant, context.session_id, ref)
+        body = await store.load_blob(context.tenant, context.conversation_id, ref)
         if body is None:
             raise ToolError(ErrorType.NOT_FOUND, f"There is no spilled output {ref!r} in this conversation.")
         text = body.decode()

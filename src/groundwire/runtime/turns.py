@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
@@ -103,6 +103,16 @@ class Turn:
         return self.session.session_id if self.session is not None else ""
 
     @property
+    def conversation_id(self) -> str:
+        """What calls, budgets and large outputs belong to: the session, or the run where there is none."""
+        return self.session_id or self.run_id
+
+    @property
+    def approval_binding(self) -> str:
+        """What an approval is bound to: the session, or the user where there is none."""
+        return self.session_id or (f"user:{self.user}" if self.user else "")
+
+    @property
     def must_answer(self) -> bool:
         """Whether the model has to answer without tools now."""
         return self.refusals >= self.surface.max_refusals
@@ -119,6 +129,15 @@ class Turn:
         """Add a tool for the rest of this turn, under the same masks and limits as any other."""
         if name not in self.extra:
             self.extra[name] = self.surface.enter(make())
+
+    def offered(self, *, keep_other_modes: bool = False) -> Iterator[Tool]:
+        """The tools to declare to a model now: without those masked after a loop, with those that this turn added."""
+        for tool in self.surface.offered(keep_other_modes=keep_other_modes):
+            if tool.tool_id not in self.masked:
+                yield tool
+        for entry in self.extra.values():
+            if entry.allowed and entry.in_mode:
+                yield entry.tool
 
     def emit(self, event: Event) -> None:
         if self.on_event is not None:

@@ -43,29 +43,36 @@ class InlineBatches:
     iteration go together.
     """
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, lock: threading.RLock) -> None:
         self._writer = writer
+        self._lock = lock  # loops in other threads share the connection
         self._works: list[Work] = []
         self._gathering: asyncio.AbstractEventLoop | None = None
         self._leader: asyncio.Task[Any] | None = None
         self._credit = 0
 
     def enqueue(self, closing: Closing) -> None:
-        if self._writer.defer(closing):
-            drive(self._writer.write_deferred())
+        with self._lock:
+            if self._writer.defer(closing):
+                drive(self._writer.write_deferred())
 
     async def submit(self, work: Work) -> Any:
-        work.place = self._writer.deferred_so_far
         loop = asyncio.get_running_loop()
-        if self._may_go_at_once(loop):
-            drive(self._writer.write((work,)))
-            return work.finish()
-        work.future = loop.create_future()
-        self._works.append(work)
+        with self._lock:
+            work.place = self._writer.deferred_so_far
+            if self._may_go_at_once(loop):
+                drive(self._writer.write((work,)))
+                return work.finish()
+            work.future = loop.create_future()
+            self._works.append(work)
         return await work.future
 
     def _may_go_at_once(self, loop: asyncio.AbstractEventLoop) -> bool:
         if self._gathering is not loop:
+            if self._gathering is not None:
+                if not self._gathering.is_closed():
+                    return True  # another loop gathers; what is not its own goes alone
+                self._works.clear()  # of a loop that has ended, and its callers with it
             self._gathering = loop
             self._leader = asyncio.current_task(loop)
             self._credit = _IN_A_ROW
@@ -74,20 +81,22 @@ class InlineBatches:
         return self._credit >= 0 and not self._works and self._leader is asyncio.current_task(loop)
 
     def _drain(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._gathering is not loop:
-            return
-        works, self._works = self._works, []
-        if works:
-            drive(self._writer.write(works))
-            _wake_all(works)
-        if len(works) > 1:  # they will be back together
-            self._leader = None
-            loop.call_soon(self._drain, loop)
-        else:
-            self._gathering = None
+        with self._lock:
+            if self._gathering is not loop:
+                return
+            works, self._works = self._works, []
+            if works:
+                drive(self._writer.write(works))
+                _wake_all(works)
+            if len(works) > 1:  # they will be back together
+                self._leader = None
+                loop.call_soon(self._drain, loop)
+            else:
+                self._gathering = None
 
     def post(self, work: Work) -> None:
-        drive(self._writer.write((work,)))
+        with self._lock:
+            drive(self._writer.write((work,)))
 
     async def stop(self) -> None:
         """Nothing runs on its own here."""

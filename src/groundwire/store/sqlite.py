@@ -60,7 +60,7 @@ class SqliteStore(SqlStore):
         syncs = durability == "power" and os.fspath(path) != _MEMORY
         engine = SqliteEngine(path, syncs=syncs, busy_seconds=busy_seconds)
         writer = Writer(engine, chain or Chain(), syncs=syncs)
-        batches: Batches = ThreadBatches(writer) if syncs else InlineBatches(writer)
+        batches: Batches = ThreadBatches(writer) if syncs else InlineBatches(writer, engine.lock)
 
         def write(program: Program[T], /) -> Awaitable[T]:
             def change(transaction: Transaction, _: Links) -> Awaitable[T]:
@@ -151,6 +151,8 @@ class SqliteEngine:
         self._syncs = syncs
         self._is_full = False
         self._opening = threading.Lock()
+        # Of the connection that is read from; where nothing is synced, that is the only one, and writers take it too.
+        self.lock = threading.RLock()
         self._writing: SqliteTransaction | None = None
         self._reading: SqliteTransaction | None = None
 
@@ -255,18 +257,21 @@ class SqliteEngine:
 
     async def fetch(self, sql: str, *values: object) -> Sequence[Row]:
         try:
-            return await self._reads().fetch(sql, *values)
+            with self.lock:
+                return await self._reads().fetch(sql, *values)
         except sqlite3.Error as error:
             raise self.explain(error) from error
 
     async def fetch_dicts(self, sql: str, *values: object) -> list[dict[str, object]]:
         try:
-            return await self._reads().fetch_dicts(sql, *values)
+            with self.lock:
+                return await self._reads().fetch_dicts(sql, *values)
         except sqlite3.Error as error:
             raise self.explain(error) from error
 
     async def fetch_raw(self, sql: str, *values: object) -> Sequence[Row]:
         try:
-            return self._reads().fetch_leniently(sql, *values)
+            with self.lock:
+                return self._reads().fetch_leniently(sql, *values)
         except sqlite3.Error as error:
             raise self.explain(error) from error

@@ -1,5 +1,6 @@
 """Confirmation: whether a person has agreed to exactly this call."""
 
+from groundwire.contracts.canonical import JsonObject, dump_json
 from groundwire.contracts.decisions import ALLOW, Allow, Confirm, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.records import Confirmation, ConfirmationStatus
@@ -7,9 +8,9 @@ from groundwire.contracts.records import Confirmation, ConfirmationStatus
 QUESTION_CHARS = 2_000
 
 
-def is_agreed(name: str, raw_arguments: str, answer: Confirmation | None) -> Allow | Deny | Confirm:
+def is_agreed(name: str, arguments: JsonObject, answer: Confirmation | None) -> Allow | Deny | Confirm:
     if answer is None or answer.status is ConfirmationStatus.PENDING:
-        return Confirm(question=ask(name, raw_arguments) if answer is None else answer.question)
+        return Confirm(question=ask(name, arguments) if answer is None else answer.question)
     if answer.status is ConfirmationStatus.DENIED:
         why = f" They said: {answer.note}" if answer.note else ""
         return Deny(
@@ -21,9 +22,18 @@ def is_agreed(name: str, raw_arguments: str, answer: Confirmation | None) -> All
     return ALLOW
 
 
-def ask(name: str, raw_arguments: str) -> str:
-    shown = raw_arguments if len(raw_arguments) <= QUESTION_CHARS else raw_arguments[:QUESTION_CHARS] + "…"
-    return f"Run {name} with {shown}?"
+def ask(name: str, arguments: JsonObject) -> str:
+    """The question, from the arguments as they were read. Every one of them shows, however long another is."""
+    whole = dump_json(arguments).decode()
+    if len(whole) <= QUESTION_CHARS:
+        return f"Run {name} with {whole}?"
+    room = max(QUESTION_CHARS // max(len(arguments), 1), 40)
+    parts = [f"{key} = {_clip(dump_json(value).decode(), room)}" for key, value in sorted(arguments.items())]
+    return f"Run {name} with {'; '.join(parts)}?"
+
+
+def _clip(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[:room]}… ({len(text)} characters)"
 
 
 def waiting(name: str, question: str) -> Deny:

@@ -96,7 +96,13 @@ def resolve_limits(spec: ToolSpec, mode: str, profile_name: str, policies: Polic
     rules = [rule.limits for rule in policies.rules if _applies(rule, spec, mode, profile_name)]
     for source in (profile.limits, tool_limits, *rules):
         _lay_over(values, source)
-        budgets.update(((budget.name, budget.by), budget) for budget in source.budget)
+        for budget in source.budget:
+            known = budgets.get((budget.name, budget.by))
+            if known is not None and source is tool_limits:  # a tool may tighten what holds for all, never loosen it
+                known = msgspec.structs.replace(known, max=min(known.max, budget.max))
+            else:
+                known = budget
+            budgets[budget.name, budget.by] = known
         gates.extend(source.gates)
     return Limits(
         **values,
