@@ -58,7 +58,7 @@ check: setup ## Run every static check and print the sizes
 	@$(BIN)/python -m scripts.requirements --check
 	@$(BIN)/python -m scripts.sizes
 
-bench: setup ## Measure against peers (ARGS are passed on)
+bench: setup ## Measure against the bare equivalents (ARGS are passed on)
 	@$(BIN)/python -m bench $(ARGS)
 
 requirements: setup ## Print which requirements are proved, context or open

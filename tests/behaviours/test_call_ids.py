@@ -4,9 +4,12 @@ import asyncio
 
 import pytest
 
-from groundwire import ErrorType, GroundwireError, ToolError, tool
+from groundwire import ErrorType, Tool, ToolError, tool
+from groundwire.contracts.errors import ConfigError
 from groundwire.store import MemoryStore
 from groundwire.testing import assert_failed, assert_ok
+
+ONE = Tool("one", description="One.", handler=lambda: 1, category="retrieval")
 
 
 def counting(category="retrieval", answer=None):
@@ -154,10 +157,17 @@ async def test_changing_a_result_changes_neither_its_replay_nor_its_record(make,
     assert executed.output_hash == replayed.output_hash
 
 
-@pytest.mark.parametrize("call_id", ["", "x" * 257, "a\nb", "\x00", "\ud800"])
-async def test_an_id_that_cannot_be_stored_is_a_mistake_of_the_caller(make, call_id):
-    look, runs = counting()
-    with pytest.raises(GroundwireError) as raised:
-        await call(make(look), call_id=call_id)
-    assert raised.value.code == "config_error"
-    assert runs == []
+@pytest.mark.parametrize("call_id", ["", "x" * 5_000, "line\nbreak", "\x00", "\ud800"])
+async def test_any_call_id_has_its_one_result(make, call_id):
+    runtime = make(ONE)
+    async with runtime.turn(session="s") as turn:
+        first = await runtime.call("one", {}, turn=turn, call_id=call_id)
+        again = await runtime.call("one", {}, turn=turn, call_id=call_id)
+    assert first.ok
+    assert again.meta.replayed
+
+
+@pytest.mark.parametrize("caller", ["Model", "agent", None, ""])
+async def test_a_caller_that_does_not_exist_is_refused(make, caller):
+    with pytest.raises(ConfigError):
+        await make(ONE).call("one", {}, caller=caller)

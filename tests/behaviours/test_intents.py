@@ -23,7 +23,7 @@ async def state_of(runtime, session="s"):
     return (await runtime.store.load_session("default", session)).state
 
 
-@pytest.mark.requirement("B-005", "B-122", "B-123", "B-124", "B-137", "B-040")
+@pytest.mark.requirement("B-005", "B-137", "B-040")
 @pytest.mark.parametrize(
     ("intent", "state"),
     [
@@ -114,7 +114,6 @@ async def test_the_pending_message_waits_for_the_next_turn_and_the_last_one_wins
         assert turn.pending_message is None
 
 
-@pytest.mark.requirement("B-123", "B-124")
 async def test_silence_lasts_for_one_turn_and_the_end_of_voice_stays(make):
     runtime = make(
         wishing(Intent(type="SUPPRESS_AUDIO"), Intent(type="SUPPRESS_TRANSCRIPT"), Intent(type="END_VOICE_SESSION"))

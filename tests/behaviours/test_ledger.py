@@ -74,7 +74,7 @@ async def test_a_callers_key_makes_any_category_replay(make, category):
     assert len(runs) == 1
 
 
-@pytest.mark.requirement("B-085", "B-086", "B-089", "B-092", "B-093")
+@pytest.mark.requirement("B-086", "B-089", "B-092")
 @pytest.mark.parametrize(("category", "expected"), [("action", 1), ("retrieval", 2), ("utility", 2)])
 async def test_within_a_run_only_actions_are_kept_from_happening_twice(make, category, expected):
     act, runs = acting(category, {"found": 1})

@@ -132,7 +132,7 @@ async def test_the_loop_history_of_the_last_five_turns_is_kept(make):
     assert all([repeat["calls"] for repeat in entry["repeats"]] == [2] for entry in history)
 
 
-@pytest.mark.requirement("B-053", "B-212")
+@pytest.mark.requirement("B-212")
 async def test_turns_of_different_sessions_know_nothing_of_each_other(make):
     runtime = make(search_v1())
     async with runtime.turn(session="a") as first, runtime.turn(session="b") as second:

@@ -163,11 +163,18 @@ def test_an_interrupt_is_quiet_and_settles_the_call(project, run_json, add_tool)
     waiting = "import asyncio, sys\nasync def execute():\n    print('began', flush=True)\n    await asyncio.sleep(60)\n"
     add_tool("wait_long", waiting, category="action", policy={"hardMs": 60000})
     process = subprocess.Popen(
-        [sys.executable, "-m", "groundwire", "call", "wait_long"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "groundwire", "call", "wait_long"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A test run in the background ignores interrupts, and its children would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     )
-    assert process.stderr.readline() == b"began\n"
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    try:
+        assert process.stderr.readline() == b"began\n"
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert (process.returncode, stdout, stderr) == (130, b"", b"")
     assert [call["error_type"] for call in run_json("calls", "list")] == ["CANCELLED"]
     assert [effect["status"] for effect in run_json("effects", "list")] == ["unknown"]

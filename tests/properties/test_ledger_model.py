@@ -84,7 +84,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 case _:
                     return await asyncio.Event().wait()
 
-        def reconcile(n: int, context: Context):
+        async def reconcile(n: int, context: Context):
             if not self.plan.hook_knows:
                 raise ConnectionError("no answer")
             return {"found": True} if self.happened[name, context.idempotency_key] else None

@@ -449,7 +449,7 @@ def test_a_wrong_option_is_refused_with_its_reason(options, reason, hint):
     assert "lookup" in caught.value.message
 
 
-@pytest.mark.requirement("B-085", "B-089", "B-090", "B-092")
+@pytest.mark.requirement("B-089", "B-090", "B-092")
 def test_policy_fields_may_be_given_flat():
     made = Tool(
         "pay",

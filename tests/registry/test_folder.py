@@ -14,7 +14,7 @@ from groundwire.registry.folder import REASONS, read_tools
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
-@pytest.mark.requirement("B-029", "B-030", "B-031", "B-063", "B-073", "B-082", "B-097", "B-141")
+@pytest.mark.requirement("B-029", "B-030", "B-031", "B-063", "B-082", "B-097")
 def test_a_folder_of_three_files_is_a_tool(tools):
     tools.add(
         "shop__find",

@@ -22,7 +22,6 @@ def test_every_intent_of_the_contract_is_known():
     assert not CONTROLLER.knows(Intent(type="SOMETHING"))
 
 
-@pytest.mark.requirement("B-122", "B-123", "B-124")
 @pytest.mark.parametrize(
     ("intent", "state"),
     [

@@ -3,7 +3,7 @@ from jsonschema_rs import Draft202012Validator
 
 from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.tools import ToolPolicy, ToolSpec
-from groundwire.runtime.validation import MAX_FAULTS, explain_faults, path_of
+from groundwire.runtime.validation import MAX_FAULTS, explain_faults, fold_integers, path_of
 
 SCHEMA = {
     "type": "object",
@@ -89,3 +89,19 @@ def test_numbers_of_any_size_can_be_shown():
 )
 def test_a_path_reads_as_in_code(parts, path):
     assert path_of(parts) == path
+
+
+def test_whole_floats_become_integers_where_the_schema_asks_for_them():
+    schema = {
+        "type": "object",
+        "properties": {
+            "count": {"type": "integer"},
+            "price": {"type": "number"},
+            "rows": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+        },
+    }
+    given = {"count": 2.0, "price": 2.0, "rows": [{"n": 3.0, "m": 3.0}], "other": 1.0}
+    folded = fold_integers(schema, given)
+    assert folded == given
+    assert [type(folded["count"]), type(folded["price"]), type(folded["other"])] == [int, float, float]
+    assert [type(folded["rows"][0]["n"]), type(folded["rows"][0]["m"])] == [int, float]

@@ -99,7 +99,7 @@ def _describe(error: "ErrorInfo") -> str:
 
 def _advise(result: "ToolResult", registry: "Registry", name: str, tenant: str) -> None:
     """What the operator can do about it, on stderr."""
-    from groundwire.contracts.errors import ErrorType
+    from groundwire.contracts.errors import ErrorDetail, ErrorType
     from groundwire.contracts.results import ConfirmationNotice
 
     waiting = result.meta.confirmation
@@ -109,3 +109,9 @@ def _advise(result: "ToolResult", registry: "Registry", name: str, tenant: str) 
         note("Then make the same call again.")
     if result.error is not None and result.error.type is ErrorType.NOT_FOUND and registry.find(name) is None:
         note(f"hint: {nearest(name, [tool.tool_id for tool in registry]) or 'groundwire tools list'}")
+    if result.error is not None and result.error.detail == ErrorDetail.HANDLER_CHANGED:
+        note(
+            "hint: its code has changed since the build: groundwire build tools/, then a new --session if you gave one"
+        )
+    if result.error is not None and result.error.type is ErrorType.OUTCOME_UNKNOWN:
+        note("hint: groundwire effects list --status unknown, then groundwire effects reconcile ID")

@@ -15,7 +15,7 @@ from groundwire.runtime.policies.access import is_callable_by, no_such_tool, wit
 from groundwire.runtime.policies.loops import enough_refusals, is_not_fruitless, is_not_repeating
 from groundwire.runtime.policies.sizes import within_argument_size
 from groundwire.runtime.surface import Entry
-from groundwire.runtime.validation import explain_faults
+from groundwire.runtime.validation import explain_faults, fold_integers
 
 Check: TypeAlias = Callable[[Attempt], Deny | None]
 
@@ -112,6 +112,8 @@ def supply(attempt: Attempt) -> Deny | None:
 def validate(attempt: Attempt) -> Deny | None:
     entry = entry_of(attempt)
     if entry.tool.validator.is_valid(attempt.arguments):
+        if ".0" in attempt.raw or "e" in attempt.raw.lower():  # 2.0 is a whole number, and a handler wants 2
+            attempt.arguments = fold_integers(entry.spec.parameters, attempt.arguments)
         return None
     return explain_faults(entry.spec, entry.tool.validator, attempt.arguments)
 

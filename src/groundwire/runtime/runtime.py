@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar, Unpack
 from msgspec import Struct, field
 
 from groundwire.contracts.audit import Chain, ChainReport, ChainVerifier
-from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json, parse_json
+from groundwire.contracts.canonical import JsonObject, JsonValue, digest_bytes, dump_json, parse_json
 from groundwire.contracts.errors import ConfigError, InvalidJson, StoreUnavailable
 from groundwire.contracts.events import TurnEnded
 from groundwire.contracts.ports import Checkpoints, Clock, Database, Flags, Ids, Store, TokenEstimator
@@ -28,7 +28,7 @@ from groundwire.contracts.records import (
 )
 from groundwire.contracts.results import ToolResult
 from groundwire.registry import Registry
-from groundwire.runtime.attempt import Attempt, Caller
+from groundwire.runtime.attempt import CALLERS, Attempt, Caller
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock
 from groundwire.runtime.context_window import context_usage, context_warning
 from groundwire.runtime.desk import Desk
@@ -39,7 +39,7 @@ from groundwire.runtime.metrics import log_alerts, take_snapshot
 from groundwire.runtime.output import encode_value
 from groundwire.runtime.policies.limits import Policies
 from groundwire.runtime.recorder import Recorder
-from groundwire.runtime.sessions import Sessions, check_id
+from groundwire.runtime.sessions import Sessions, check_id, is_id
 from groundwire.runtime.state import Reducer, StateController
 from groundwire.runtime.texts import storable
 from groundwire.runtime.threads import DaemonThreads
@@ -298,8 +298,10 @@ class Runtime:
     ) -> ToolResult:
         if idempotency_key is not None:
             check_id("idempotency", idempotency_key)
-        if call_id is not None:
-            check_id("call", call_id)
+        if caller not in CALLERS:
+            raise ConfigError(f"there is no caller {caller!r}", hint=f"callers are {', '.join(CALLERS)}")
+        if call_id is not None and not is_id(call_id):  # providers choose these; any text must have its one result
+            call_id = f"id_{digest_bytes(call_id.encode('utf-8', 'replace'))}"
         attempt = Attempt(
             turn,
             name=storable(name)[:NAME_CHARS],

@@ -210,6 +210,10 @@ class Sessions:
         )
 
 
+def is_id(value: str) -> bool:
+    return 0 < len(value) <= MAX_ID_CHARS and value.isprintable()
+
+
 def check_id(what: str, value: str) -> None:
-    if not value or len(value) > MAX_ID_CHARS or not value.isprintable():
+    if not is_id(value):
         raise ConfigError(f"{value[:40]!r} cannot be a {what} id", hint=f"use 1 to {MAX_ID_CHARS} printable characters")

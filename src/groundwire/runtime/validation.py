@@ -45,6 +45,20 @@ def explain_faults(spec: ToolSpec, validator: Any, arguments: JsonObject) -> Den
     )
 
 
+def fold_integers(schema: Any, value: Any) -> Any:
+    """Whole floats as integers, wherever the schema asks for an integer. JSON does not tell 2.0 from 2."""
+    if not isinstance(schema, dict):
+        return value
+    if isinstance(value, float):
+        return int(value) if schema.get("type") == "integer" and value.is_integer() else value
+    properties, items = schema.get("properties"), schema.get("items")
+    if isinstance(value, dict) and isinstance(properties, dict):
+        return {name: fold_integers(properties.get(name), item) for name, item in value.items()}
+    if isinstance(value, list) and items is not None:
+        return [fold_integers(items, item) for item in value]
+    return value
+
+
 def path_of(parts: Sequence[str | int]) -> str:
     """`customer.tags[1]`; the arguments as a whole are `arguments`."""
     path = ""
