@@ -4,10 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.assembly import Runtime, Settings, load_settings
-    from groundwire.contracts.errors import ErrorType, GroundwireError, ToolError
+    from groundwire.assembly import AuditSettings, LedgerTimes, Runtime, Settings, StoreSettings, load_settings
+    from groundwire.contracts.errors import ErrorDetail, ErrorType, GroundwireError, ToolError
     from groundwire.contracts.intents import Intent, IntentType
     from groundwire.contracts.messages import Message, say
+    from groundwire.contracts.records import ConfirmationStatus, EffectStatus
     from groundwire.contracts.results import ToolResult
     from groundwire.contracts.tools import Budget, Gate, Ground, ToolPolicy, Variant
     from groundwire.registry import Registry, Tool, tool
@@ -21,14 +22,19 @@ __version__ = "0.1.0"
 # Looked up on first use, so that importing groundwire costs next to nothing.
 _HOMES = {
     "ASSISTANT_PROFILE": "groundwire.runtime.policies.limits",
+    "AuditSettings": "groundwire.assembly",
     "Budget": "groundwire.contracts.tools",
+    "ConfirmationStatus": "groundwire.contracts.records",
     "Context": "groundwire.runtime.context",
+    "EffectStatus": "groundwire.contracts.records",
+    "ErrorDetail": "groundwire.contracts.errors",
     "ErrorType": "groundwire.contracts.errors",
     "Gate": "groundwire.contracts.tools",
     "Ground": "groundwire.contracts.tools",
     "GroundwireError": "groundwire.contracts.errors",
     "Intent": "groundwire.contracts.intents",
     "IntentType": "groundwire.contracts.intents",
+    "LedgerTimes": "groundwire.assembly",
     "Message": "groundwire.contracts.messages",
     "Overrides": "groundwire.runtime.policies.limits",
     "PolicyRule": "groundwire.runtime.policies.limits",
@@ -37,6 +43,7 @@ _HOMES = {
     "Registry": "groundwire.registry",
     "Runtime": "groundwire.assembly",
     "Settings": "groundwire.assembly",
+    "StoreSettings": "groundwire.assembly",
     "Tool": "groundwire.registry",
     "ToolError": "groundwire.contracts.errors",
     "ToolPolicy": "groundwire.contracts.tools",
@@ -50,14 +57,19 @@ _HOMES = {
 
 __all__ = [
     "ASSISTANT_PROFILE",
+    "AuditSettings",
     "Budget",
+    "ConfirmationStatus",
     "Context",
+    "EffectStatus",
+    "ErrorDetail",
     "ErrorType",
     "Gate",
     "Ground",
     "GroundwireError",
     "Intent",
     "IntentType",
+    "LedgerTimes",
     "Message",
     "Overrides",
     "PolicyRule",
@@ -66,6 +78,7 @@ __all__ = [
     "Registry",
     "Runtime",
     "Settings",
+    "StoreSettings",
     "Tool",
     "ToolError",
     "ToolPolicy",

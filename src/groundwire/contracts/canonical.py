@@ -68,15 +68,20 @@ def dump_json(value: JsonValue) -> bytes:
 
 def canonical_json(value: JsonValue) -> bytes:
     """The RFC 8785 form, except that integers past 2**53 keep their digits instead of being rounded."""
+    return canonical_form(value)[0]
+
+
+def canonical_form(value: JsonValue) -> tuple[bytes, bool]:
+    """The canonical JSON, and whether numbers may have been spelled anew for it, such as 2.0 as 2."""
     try:
         data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:
-        return _canonical_slowly(value)
+        return _canonical_slowly(value), True
     if b"null" in data:
         refuse_non_finite(value)
     if not data.isascii() and _ASTRAL.search(data):
-        return _canonical_slowly(value)
-    return _respell_numbers(data) if _has_odd_number(data) else data
+        return _canonical_slowly(value), True
+    return (_respell_numbers(data), True) if _has_odd_number(data) else (data, False)
 
 
 def _has_odd_number(data: bytes) -> bool:

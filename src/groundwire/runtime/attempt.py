@@ -32,6 +32,7 @@ class Attempt:
     arguments: JsonObject = _NOTHING
     compared: JsonObject = _NOTHING
     digest: str = ""
+    has_whole_floats: bool = False
     key: str = ""
     is_fresh: bool = False
     effect: Effect | None = None

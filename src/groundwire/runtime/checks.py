@@ -6,7 +6,7 @@ Synchronous and without a store. They fill in the attempt as they go.
 from collections.abc import Callable
 from typing import TypeAlias
 
-from groundwire.contracts.canonical import JsonObject, canonical_json, digest_bytes, parse_json
+from groundwire.contracts.canonical import JsonObject, canonical_form, digest_bytes, parse_json
 from groundwire.contracts.decisions import Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
 from groundwire.runtime.attempt import Attempt
@@ -99,7 +99,8 @@ def supply(attempt: Attempt) -> Deny | None:
     attempt.compared = (
         compared_arguments(entry.spec, attempt.arguments, _named(attempt)) if supplied else attempt.arguments
     )
-    attempt.digest = digest_bytes(canonical_json(attempt.compared))
+    canonical, attempt.has_whole_floats = canonical_form(attempt.compared)
+    attempt.digest = digest_bytes(canonical)
     if entry.is_action or attempt.given_key is not None or entry.limits.confirm:
         _assign_key(attempt, entry)
     for name in supplied:
@@ -112,7 +113,7 @@ def supply(attempt: Attempt) -> Deny | None:
 def validate(attempt: Attempt) -> Deny | None:
     entry = entry_of(attempt)
     if entry.tool.validator.is_valid(attempt.arguments):
-        if ".0" in attempt.raw or "e" in attempt.raw.lower():  # 2.0 is a whole number, and a handler wants 2
+        if attempt.has_whole_floats:  # 2.0 is a whole number, and a handler wants 2
             attempt.arguments = fold_integers(entry.spec.parameters, attempt.arguments)
         return None
     return explain_faults(entry.spec, entry.tool.validator, attempt.arguments)
