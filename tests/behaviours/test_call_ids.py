@@ -44,10 +44,10 @@ async def test_the_same_id_with_the_same_input_gives_the_stored_result(make, cal
     assert [entry.decision for entry in await audit_of(runtime)] == ["executed", "replayed"]
 
 
-@pytest.mark.parametrize("name", ["look", "other"])
+@pytest.mark.parametrize("name", ["look", "one"])
 async def test_the_same_id_with_other_input_is_a_conflict(make, calls_of, name):
     look, runs = counting()
-    runtime = make(look)
+    runtime = make(look, ONE)
     assert_ok(await call(runtime))
     result = await runtime.call(name, {"query": "b" if name == "look" else "a"}, call_id="c1", session="s")
     error = assert_failed(result, ErrorType.CONFLICT, detail="DUPLICATE_CALL_ID")
@@ -70,7 +70,6 @@ async def test_the_first_result_stays_the_result_after_a_conflict(make):
 @pytest.mark.parametrize(
     ("name", "arguments", "type_"),
     [
-        ("nothing", "{}", ErrorType.NOT_FOUND),
         ("look", "{", ErrorType.VALIDATION),
         ("look", "[]", ErrorType.VALIDATION),
         ("look", '{"query":1}', ErrorType.VALIDATION),
@@ -171,3 +170,12 @@ async def test_any_call_id_has_its_one_result(make, call_id):
 async def test_a_caller_that_does_not_exist_is_refused(make, caller):
     with pytest.raises(ConfigError):
         await make(ONE).call("one", {}, caller=caller)
+
+
+@pytest.mark.parametrize("name", ["secret", "no_such_tool"])
+async def test_a_call_id_tells_a_model_nothing_about_tools_that_it_may_not_see(make, name):
+    secret = Tool("secret", description="Hidden.", handler=lambda: "TOP", exposure="internal")
+    runtime = make(secret)
+    assert_ok(await runtime.call("secret", {}, session="s", call_id="c1"))
+    result = await runtime.call(name, {}, session="s", call_id="c1", caller="model")
+    assert_failed(result, ErrorType.NOT_FOUND, detail="UNKNOWN_TOOL")

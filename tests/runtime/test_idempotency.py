@@ -16,7 +16,7 @@ def key(scope, arguments=None, *, digest="d", run_id="r", session_id="s", call_i
     ("scope", "changes", "same"),
     [
         ("run", {"call_id": "c2"}, True),
-        ("run", {"session_id": "s2"}, True),
+        ("run", {"session_id": "s2"}, False),
         ("run", {"run_id": "r2"}, False),
         ("run", {"digest": "d2"}, False),
         ("conversation", {"run_id": "r2", "call_id": "c2"}, True),

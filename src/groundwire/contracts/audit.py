@@ -126,7 +126,8 @@ class ChainVerifier:
         self._count += 1
         self._head = AuditHead(seq=record.seq, hash=UNREADABLE)
 
-    def finish(self) -> ChainReport:
+    def finish(self, head: AuditHead | None = None) -> ChainReport:
+        """`head` is what the store holds to be its newest record after the last one was read."""
         first = self._first
         if first is not None and not self._begins_rightly(first):
             message = f"records 1 to {first.seq - 1} are gone, and no retention record says so"
@@ -140,6 +141,11 @@ class ChainVerifier:
                 message = f"the chain ends at record {self._head.seq}, but {where} names record {noted}"
                 self._problems.append(ChainProblem(kind="cut", seq=noted, record_id="", message=message))
                 break
+        if head is not None and head.seq < self._head.seq:
+            message = (
+                f"the store's own note of its head names record {head.seq}, but the chain goes on to {self._head.seq}"
+            )
+            self._problems.append(ChainProblem(kind="changed", seq=head.seq, record_id="", message=message))
         if self._head.seq == self._stored_head.seq and self._head.hash not in (self._stored_head.hash, UNREADABLE):
             message = f"record {self._head.seq} is not the one that the store holds to be its newest"
             self._problems.append(ChainProblem(kind="changed", seq=self._head.seq, record_id="", message=message))

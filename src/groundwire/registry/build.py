@@ -27,7 +27,7 @@ import msgspec
 
 from groundwire.contracts.errors import ArtifactError, RegistryError
 from groundwire.registry.advice import Advice
-from groundwire.registry.artifact import decode_artifact, encode_artifact, version_of
+from groundwire.registry.artifact import decode_artifact, encode_artifact, entry_of, version_of
 from groundwire.registry.author import Tool
 from groundwire.registry.declarations import declare_all
 from groundwire.registry.folder import Found, Problem, read_tools
@@ -101,7 +101,7 @@ def check(tools_dir: Folder, out_dir: Folder = ".") -> list[Drift]:
     fresh = _lock_of(found.tools)
     drift = list(_compare_lock(out / LOCK_FILE, fresh))
     if (out / ARTIFACT_FILE).exists():
-        drift.extend(_compare_artifact(out / ARTIFACT_FILE, fresh))
+        drift.extend(_compare_artifact(out / ARTIFACT_FILE, fresh, found.tools))
     drift.extend(
         Drift(tool=problem.tool, kind="quarantined", message=f"{problem.reason}: {problem.message}", file=problem.path)
         for problem in found.problems
@@ -151,7 +151,7 @@ def _compare_lock(path: Path, fresh: Lock) -> Iterator[Drift]:
         yield from _differences(locked.version, locked.tools, fresh, LOCK_FILE)
 
 
-def _compare_artifact(path: Path, fresh: Lock) -> Iterator[Drift]:
+def _compare_artifact(path: Path, fresh: Lock, tools: Iterable[Tool]) -> Iterator[Drift]:
     try:
         built = decode_artifact(path.read_bytes(), outside=True)
     except (OSError, ArtifactError) as error:
@@ -159,6 +159,12 @@ def _compare_artifact(path: Path, fresh: Lock) -> Iterator[Drift]:
     else:
         hashes = {entry.tool_id: entry.content_hash for entry in built.tools}
         yield from _differences(built.version, hashes, fresh, ARTIFACT_FILE)
+        said = {entry.tool_id: msgspec.json.encode(entry) for entry in built.tools}
+        for tool in tools:
+            entry = entry_of(tool, path.parent)
+            if hashes.get(tool.tool_id) == entry.content_hash and said[tool.tool_id] != msgspec.json.encode(entry):
+                message = f"{tool.tool_id} was edited in {ARTIFACT_FILE} by hand."
+                yield Drift(tool=tool.tool_id, kind="changed", message=message, file=ARTIFACT_FILE)
 
 
 def _differences(version: str, before: Mapping[str, str], fresh: Lock, file: str) -> Iterator[Drift]:

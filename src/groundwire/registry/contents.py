@@ -4,6 +4,7 @@ Independent of where the folder lies, of file times, of line ends and of git. Kn
 apart from the two names that are not code.
 """
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,9 @@ def normalise(data: bytes) -> bytes:
 def _files(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "__pycache__"]
+        linked = [name for name in folders if Path(parent, name).is_symlink()]
+        if linked:  # its code could be imported, but would not be part of the version
+            raise OSError(errno.ELOOP, f"{linked[0]} is a link to another folder")
         for name in names:
             path = Path(parent, name)
             if not name.startswith(".") and not name.endswith((".pyc", ".pyo")) and path.is_file():

@@ -204,8 +204,11 @@ def _read_handler(folder: Path) -> Outline:
 
 
 def _read_file(folder: Path, name: str, missing: str) -> bytes:
+    file = folder / name
+    if file.exists() and not file.is_file() and not file.is_dir():  # reading a pipe would wait for ever
+        raise _Bad("unreadable", f"{name} is no regular file.", name)
     try:
-        return (folder / name).read_bytes()
+        return file.read_bytes()
     except FileNotFoundError:
         raise _Bad(missing, f"The folder has no {name}.", name) from None
     except OSError as error:

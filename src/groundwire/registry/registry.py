@@ -11,6 +11,8 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
+import msgspec
+
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ArtifactError, RegistryError
 from groundwire.contracts.tools import Exposure, ToolSpec
@@ -182,8 +184,12 @@ def _tools_of(artifact: Artifact, base_path: Path, live: Registry | None) -> Ite
     def resolve(spec: ToolSpec) -> Handler:
         return _resolve_function(spec, live)
 
+    known = {tool.spec.handler_path for tool in live} if live is not None else set()
     for entry in artifact.tools:
-        yield Tool.from_source(entry.tool_id, entry.wire_name, EntrySource(entry, base_path, resolve))
+        # What comes out of a store must not be able to bring in code from anywhere.
+        is_foreign = live is not None and entry.handler_path.startswith("../") and entry.handler_path not in known
+        kept = msgspec.structs.replace(entry, handler_path="") if is_foreign else entry
+        yield Tool.from_source(kept.tool_id, kept.wire_name, EntrySource(kept, base_path, resolve))
 
 
 def _resolve_function(spec: ToolSpec, live: Registry | None) -> Handler:
@@ -193,7 +199,7 @@ def _resolve_function(spec: ToolSpec, live: Registry | None) -> Handler:
     """
     if not spec.handler_path:
         raise RegistryError(f"The tool {spec.tool_id} has no handler.", reason="no_handler")
-    tool = (live.find(spec.tool_id) if live is not None else None) or _import_tool(spec)
+    tool = live.find(spec.tool_id) if live is not None else _import_tool(spec)
     if tool is None:
         raise RegistryError(
             f"The function {spec.handler_path} of {spec.tool_id} is not there any more.", reason="handler_gone"

@@ -10,7 +10,7 @@ from groundwire.contracts.canonical import JsonObject, canonical_form, digest_by
 from groundwire.contracts.decisions import Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
 from groundwire.runtime.attempt import Attempt
-from groundwire.runtime.idempotency import caller_key, compared_arguments, effect_key, nested_key
+from groundwire.runtime.idempotency import caller_key, compared_arguments, effect_key, joined, nested_key
 from groundwire.runtime.policies.access import is_callable_by, no_such_tool, within_mode
 from groundwire.runtime.policies.loops import enough_refusals, is_not_fruitless, is_not_repeating
 from groundwire.runtime.policies.sizes import within_argument_size
@@ -161,7 +161,7 @@ def _assign_key(attempt: Attempt, entry: Entry) -> None:
             call_id=attempt.call_id,
         )
     else:  # a call outside a run, without a key, is meant to happen each time
-        attempt.key = f"once:{turn.session_id}:{attempt.call_id}"
+        attempt.key = joined("once", turn.session_id, attempt.call_id)
         attempt.is_fresh = not attempt.given_id
 
 

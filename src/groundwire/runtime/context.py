@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from groundwire.runtime.attempt import Attempt
 
 
+MAX_CHARGE = 1e15
+
+
 class Services(Protocol):
     """What the dispatcher does for a handler that is running."""
 
@@ -126,7 +129,10 @@ class Context:
 
     def charge(self, budget: str, amount: float) -> None:
         """Count something that this call used, such as money, on the budget of that name."""
-        charge = Charge(name=budget, scope="", amount=amount)
+        counted = float(amount)
+        if not 0 <= counted < MAX_CHARGE:
+            raise ValueError("a charge is a finite amount that is not negative")
+        charge = Charge(name=str(budget), scope="", amount=counted)
         self._attempt.late_charges = (*self._attempt.late_charges, charge)
 
     async def call(self, name: str, arguments: JsonObject | None = None) -> ToolResult:
@@ -135,4 +141,13 @@ class Context:
 
     def call_sync(self, name: str, arguments: JsonObject | None = None) -> ToolResult:
         """The same for a handler that runs in a thread."""
+        if _running_loop() is self._loop:
+            raise RuntimeError("call_sync is for handlers that run in a thread; here, await context.call(…)")
         return asyncio.run_coroutine_threadsafe(self.call(name, arguments), self._loop).result()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -12,7 +12,7 @@ from typing import Any
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.decisions import Answer, Deny
-from groundwire.contracts.errors import ErrorDetail, ErrorType, RegistryError
+from groundwire.contracts.errors import ErrorDetail, ErrorType, GroundwireError, RegistryError
 from groundwire.contracts.events import CallStarted
 from groundwire.contracts.ports import Clock, Ids, Store
 from groundwire.contracts.records import CallRecord
@@ -22,12 +22,14 @@ from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.checks import CHECKS, entry_of, parse, size, supply
 from groundwire.runtime.context import Context
 from groundwire.runtime.gatekeeper import Gatekeeper, Reconciled, Verdict
-from groundwire.runtime.invocation import Outcome, invoke
+from groundwire.runtime.invocation import Outcome, crashed, invoke
 from groundwire.runtime.ledger import Ledger
 from groundwire.runtime.output import guard_output
+from groundwire.runtime.policies.access import is_callable_by
 from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.recording import input_hash
 from groundwire.runtime.surface import Entry
+from groundwire.runtime.texts import NAME_CHARS, storable
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.variants import choose_variant
 
@@ -119,13 +121,20 @@ class Dispatcher:
         if attempt.effect is not None and not self._ledger.holds_lease(attempt):
             return await self._recorder.refuse(attempt, _lease_lost(attempt.name))
         outcome = await invoke(attempt, handler, context, self._threads)
-        return await self._settle(attempt, entry, outcome)
+        try:
+            return await self._settle(attempt, entry, outcome)
+        except GroundwireError:
+            raise
+        except Exception:
+            if attempt.is_closed:
+                raise
+            return await self._settle(attempt, entry, crashed(attempt))
 
     async def call_from(self, parent: Attempt, name: str, raw: str) -> ToolResult:
         """A tool's own call of another tool."""
         attempt = Attempt(
             parent.turn,
-            name=name,
+            name=storable(name)[:NAME_CHARS],
             raw=raw,
             call_id=self._ids.new("call"),
             caller="tool",
@@ -179,6 +188,9 @@ class Dispatcher:
             await running.wait()
         if attempt.call_id in turn.closed:
             await self._recorder.flush()  # its record may still be waiting
+        entry = turn.find(attempt.name)
+        if entry is None or not entry.allowed or not is_callable_by(entry.spec, attempt.caller):
+            return None  # the pipeline refuses it, and nothing shows whether there was such a call or such a tool
         record = await self._store.find_call(turn.tenant, turn.conversation_id, attempt.call_id)
         if record is None:
             return None

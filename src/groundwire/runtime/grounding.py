@@ -14,7 +14,12 @@ from groundwire.contracts.messages import Message
 from groundwire.contracts.results import Evidence
 from groundwire.contracts.tools import Ground
 
+MAX_VALUES = 200
+"""So many values of one argument can be evidenced; more are refused."""
+EXPLAINED = 10_000_000
+"""Beyond so many comparisons a miss is only a miss: saying why would take too long."""
 _WHY = {
+    "too_many": f"it holds more than {MAX_VALUES} values",
     "empty": "it is empty",
     "absent": "it is missing",
     "whitespace": "it differs in white space",
@@ -37,7 +42,9 @@ def find_evidence(
             found.append(_absent(argument, rule))
             continue
         values = value if isinstance(value, list) and value else [value]
-        found.extend(_locate(argument, _spelling(item), rule, messages) for item in values)
+        found.extend(_locate(argument, _spelling(item), rule, messages) for item in values[:MAX_VALUES])
+        if len(values) > MAX_VALUES:
+            found.append(Evidence(argument=argument, grounded=False, near_miss="too_many"))
     return tuple(found)
 
 
@@ -82,6 +89,8 @@ def _locate(argument: str, words: str, rule: Ground, messages: Sequence[Message]
 
 
 def _near_miss(words: str, speaker: str, messages: Sequence[Message]) -> str:
+    if len(words) * sum(len(message.text) for message in messages) > EXPLAINED:
+        return "paraphrase"
     said = [message.text for message in messages if message.role == speaker]
     if any(words in message.text for message in messages if message.role != speaker):
         return "other_speaker"

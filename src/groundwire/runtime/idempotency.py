@@ -20,6 +20,13 @@ def compared_arguments(
     return kept
 
 
+def joined(*parts: str) -> str:
+    """Parts as one key. Other parts never give the same key, whatever characters they hold."""
+    return ":".join(
+        part.replace("%", "%25").replace(":", "%3A") if "%" in part or ":" in part else part for part in parts
+    )
+
+
 def caller_key(key: str) -> str:
     return f"caller:{key}"
 
@@ -30,11 +37,11 @@ def effect_key(
     """The key that the runtime makes. Tenant and tool are columns of their own beside it."""
     scope = spec.policy.scope
     if scope == "run" or (scope == "conversation" and not session_id):  # without a session, the run is all there is
-        return f"run:{run_id}:{call_digest}"
+        return joined("run", session_id, run_id, call_digest)
     if scope == "conversation":
-        return f"conversation:{session_id}:{call_digest}"
+        return joined("conversation", session_id, call_digest)
     if scope == "call":
-        return f"call:{session_id}:{call_id}"
+        return joined("call", session_id, call_id)
     return f"arguments:{digest({name: arguments.get(name) for name in scope})}"
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("groundwire")
 
 OPERATOR_CHARS = 4_000
+ITEMS_IN_A_ROW = 64
 
 
 class Progress(Struct, frozen=True, kw_only=True):
@@ -69,7 +70,10 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
             coroutine = _coroutine(attempt, handler, arguments, threads)
         return Outcome(value=await run_limited(coroutine, entry.limits.hard_ms / 1000, attempt))
     except ToolError as error:
-        return _declared_failure(error, attempt)
+        try:
+            return _declared_failure(error, attempt)
+        except ValueError:  # its type was changed to something that is none
+            return crashed(attempt)
     except ArgumentFault as fault:
         return _bad_value(attempt, fault)
     except TimeLimitReached:
@@ -83,7 +87,7 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException:  # noqa: BLE001 - the boundary to code that is not ours
-        return _crash(attempt, storable(traceback.format_exc()[-OPERATOR_CHARS:]))
+        return crashed(attempt)
 
 
 def _coroutine(
@@ -107,8 +111,12 @@ async def _in_thread(threads: DaemonThreads, function: Callable[[], Any]) -> Any
 async def _drain(attempt: Attempt, stream: Any) -> Any:
     """Every value is passed on as progress when it comes; the last one is the result."""
     last: Any = None
+    count = 0
     try:
         async for item in stream:
+            count += 1
+            if count % ITEMS_IN_A_ROW == 0:  # a stream that never waits must not hold up everybody else, nor its limit
+                await asyncio.sleep(0)
             is_progress = isinstance(item, Progress)
             last = None if is_progress else item
             shown = item.value if is_progress else item
@@ -120,10 +128,10 @@ async def _drain(attempt: Attempt, stream: Any) -> Any:
 
 def _declared_failure(error: ToolError, attempt: Attempt) -> Outcome:
     info = ErrorInfo(
-        type=error.type,
+        type=ErrorType(error.type),
         message=error.message,
-        retryable=error.retryable,
-        partial_side_effects=error.partial_side_effects,
+        retryable=bool(error.retryable),
+        partial_side_effects=bool(error.partial_side_effects),
         detail=error.detail,
     )
     return Outcome(
@@ -151,6 +159,12 @@ def _cut_off(attempt: Attempt, type_: ErrorType, message: str) -> Outcome:
         partial_side_effects=may_have_happened,
     )
     return Outcome(error=info, happened=None if may_have_happened else False)
+
+
+def crashed(attempt: Attempt) -> Outcome:
+    """The outcome of a handler whose exception, or what it left behind, is being handled now."""
+    attempt.late_charges = ()
+    return _crash(attempt, storable(traceback.format_exc()[-OPERATOR_CHARS:]))
 
 
 def _crash(attempt: Attempt, operator: str) -> Outcome:

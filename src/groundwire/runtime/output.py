@@ -18,6 +18,10 @@ from groundwire.runtime.surface import Entry
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS
 
 
+WARNING_CHARS = 2_000
+MAX_WARNINGS = 50
+
+
 class Output:
     """A handler's outcome after the guard. `body` is the JSON of `data`; it is spilled when it is too large."""
 
@@ -117,7 +121,7 @@ def _all_plain(value: Any) -> Any:
 def _unpack(result: ToolResult, output: Output) -> Any:
     """Take a handler's envelope apart. What it holds was never checked, so it goes through its own JSON first."""
     checked = decode_result(encode_result(msgspec.structs.replace(result, data=None)))
-    output.warnings = checked.warnings
+    output.warnings = tuple(text[:WARNING_CHARS] for text in checked.warnings[:MAX_WARNINGS])
     if isinstance(checked.meta.details, dict):
         output.details = checked.meta.details
     if checked.ok:

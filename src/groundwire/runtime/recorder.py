@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+from collections import deque
 
 import msgspec
 
@@ -45,7 +46,7 @@ class Recorder:
         self._clock = clock
         self._ids = ids
         self._estimator = estimator
-        self._waiting: list[Ending] = []
+        self._waiting: deque[Ending] = deque()
         self._tallies: dict[tuple[str, str], int] = {}
         self._late: set[asyncio.Task[None]] = set()
 
@@ -184,9 +185,12 @@ class Recorder:
 
     def hand_over(self) -> None:
         """Give the store what waits, in the order in which the calls ended."""
-        waiting, self._waiting = self._waiting, []
-        for ending in waiting:
-            self._store.enqueue(self._close(ending))
+        while self._waiting:  # one by one: others may add at the same time, and one bad record must not cost the rest
+            ending = self._waiting.popleft()
+            try:
+                self._store.enqueue(self._close(ending))
+            except Exception:
+                log.exception("the record of call %s could not be made", ending.attempt.call_id)
 
     def _close(self, ending: Ending) -> Closing:
         attempt = ending.attempt

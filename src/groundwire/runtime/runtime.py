@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from groundwire.contracts.audit import Chain, ChainReport, ChainVerifier
 from groundwire.contracts.canonical import JsonObject, JsonValue, digest_bytes, dump_json, parse_json
-from groundwire.contracts.errors import ConfigError, InvalidJson, StoreUnavailable
+from groundwire.contracts.errors import ConfigError, InvalidJson, StoreError, StoreUnavailable
 from groundwire.contracts.events import TurnEnded
 from groundwire.contracts.ports import Checkpoints, Clock, Database, Flags, Ids, Store, TokenEstimator
 from groundwire.contracts.records import (
@@ -41,14 +41,12 @@ from groundwire.runtime.policies.limits import Policies
 from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.sessions import Sessions, check_id, is_id
 from groundwire.runtime.state import Reducer, StateController
-from groundwire.runtime.texts import storable
+from groundwire.runtime.texts import NAME_CHARS, storable
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.turns import Turn, TurnOptions
 
 log = logging.getLogger("groundwire")
 T = TypeVar("T")
-
-NAME_CHARS = 256
 
 
 class RuntimeParts(Struct, kw_only=True):
@@ -241,7 +239,7 @@ class Runtime:
         verifier = ChainVerifier(self._parts.chain, checkpoints=noted, head=await self.store.audit_head())
         async for record in self.store.audit_records():
             verifier.feed(record)
-        return verifier.finish()
+        return verifier.finish(await self.store.audit_head())
 
     async def prune_audit(self, *, older_than_seconds: float, by: str) -> int:
         """Remove old records; the chain keeps a record of that, and stays provable from there on."""
@@ -336,7 +334,10 @@ class Runtime:
     async def _flush(self) -> None:
         head = await self._recorder.flush()
         if self._parts.checkpoints is not None and head.seq:
-            self._parts.checkpoints.append(head)
+            try:
+                self._parts.checkpoints.append(head)
+            except (OSError, StoreError):  # what happened has happened and is recorded; only its note is missing
+                log.exception("the head of the audit chain could not be noted")
 
 
 class _Portal:
@@ -348,6 +349,11 @@ class _Portal:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        if threading.current_thread() is self._thread:
+            coroutine.close()
+            raise ConfigError(
+                "a handler cannot wait for its own runtime", hint="await runtime.call(…), or context.call"
+            )
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
 
@@ -359,4 +365,11 @@ def _raw(arguments: JsonObject | str | None) -> str:
     try:
         return dump_json(arguments if arguments is not None else {}).decode()
     except InvalidJson:
-        return f"not JSON: {storable(reprlib.repr(arguments))}"
+        return f"not JSON: {_describe(arguments)}"
+
+
+def _describe(value: object) -> str:
+    try:
+        return storable(reprlib.repr(value))
+    except Exception:  # noqa: BLE001 - a value that cannot even be shown
+        return type(value).__name__

@@ -14,6 +14,7 @@ import msgspec
 from groundwire.contracts.canonical import digest
 from groundwire.contracts.errors import ConfigError, StoreError
 from groundwire.contracts.events import IntentApplied
+from groundwire.contracts.messages import Message
 from groundwire.contracts.ports import Clock, Ids, Store
 from groundwire.contracts.records import AuditEntry, Closing, Session
 from groundwire.registry import Registry
@@ -58,6 +59,13 @@ class Sessions:
         self._check(mode, profile)
         if not options.keys() <= OPTIONS:  # a misspelt one would be left out without a word
             raise TypeError(f"there is no option {min(options.keys() - OPTIONS)!r}")
+        if not all(isinstance(message, Message) for message in options.get("history") or ()):
+            raise ConfigError(
+                "the history holds something that is no Message", hint='groundwire.say("user", "…") makes one'
+            )
+        for what in ("tenant", "run_id"):
+            if options.get(what):
+                check_id(what, options[what])
         session_id = options.get("session")
         if session_id is None:
             return Turn(self.surface(self._registry, mode, profile), None, number=1, options=options)

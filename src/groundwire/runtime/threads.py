@@ -53,8 +53,8 @@ class DaemonThreads:
 def _finish(future: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
     if future.cancelled():
         return
-    if isinstance(error, StopIteration):  # a future cannot carry one
-        error = RuntimeError("the handler raised StopIteration")
+    if isinstance(error, (StopIteration, KeyboardInterrupt, GeneratorExit)):  # not for this thread's loop to obey
+        error = RuntimeError(f"the handler raised {type(error).__name__}")
     if error is None:
         future.set_result(value)
     else:

@@ -72,8 +72,8 @@ class Turn:
         self.actor = options.get("actor", "system")
         self.user = options.get("user", "")
         self.organisation = options.get("organisation", "")
-        self.history: Sequence[Message] = options.get("history", ())
-        self.supplied: dict[str, JsonValue] = dict(options.get("supplied", {}))
+        self.history: Sequence[Message] = options.get("history") or ()
+        self.supplied: dict[str, JsonValue] = dict(options.get("supplied") or {})
         if self.request_id:
             self.supplied.setdefault("request_id", self.request_id)
         elif "request_id" in self.supplied:

@@ -43,9 +43,9 @@ class InlineBatches:
     iteration go together.
     """
 
-    def __init__(self, writer: Writer, lock: threading.RLock) -> None:
+    def __init__(self, writer: Writer, lock: "threading.RLock | None" = None) -> None:
         self._writer = writer
-        self._lock = lock  # loops in other threads share the connection
+        self._lock = lock or threading.RLock()  # loops in other threads share the connection
         self._works: list[Work] = []
         self._gathering: asyncio.AbstractEventLoop | None = None
         self._leader: asyncio.Task[Any] | None = None

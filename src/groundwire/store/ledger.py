@@ -316,6 +316,10 @@ async def undo(transaction: Transaction, reservation: Reservation) -> None:
     """Give back a key and charges whose caller went away before it could begin. A spent approval stays spent."""
     effect = reservation.effect
     if effect is not None:
-        await transaction.change(sql.RELEASE_EFFECT, effect.tenant, effect.tool, effect.key, effect.attempt)
+        held = (effect.tenant, effect.tool, effect.key, effect.attempt)
+        if reservation.takeover:  # what became of the earlier attempt is as unknown as before
+            await transaction.change(sql.SETTLE_EFFECT, *held, "unknown", None, effect.note, reservation.now)
+        else:
+            await transaction.change(sql.RELEASE_EFFECT, *held)
     for charge in reservation.charges:
         await transaction.change(sql.ADD_COUNTER, reservation.tenant, charge.name, charge.scope, -charge.amount)

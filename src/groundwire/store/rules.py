@@ -1,5 +1,6 @@
 """The rules that every store follows, free of any database: expiry, decisions, retention, storable text."""
 
+from enum import Enum
 from typing import Any
 
 import msgspec
@@ -70,6 +71,8 @@ def storable(closing: Closing) -> Closing:
 
 
 def _clean(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value
     if isinstance(value, str):
         return value.replace("\x00", _REPLACEMENT).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(value, tuple):

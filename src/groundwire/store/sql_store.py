@@ -36,6 +36,9 @@ from groundwire.store.works import Change, Work
 from groundwire.store.writers import Writer
 
 _END = sys.maxsize
+_BEGINNING = -(2**63) + 1
+_LAST_WORDS = 5.0
+"""Seconds that a cancelled caller waits for the end of its call to be written."""
 _PORTION = 500
 _PAIRS = 20
 _FORGET_PORTION = 5_000
@@ -174,7 +177,23 @@ class SqlStore:
         return await self.find_effect(tenant, tool, key, now=now)
 
     async def close(self, closing: Closing) -> bool:
-        return bool(await self._batches.submit(Work(closing=closing)))
+        work = Work(closing=closing)
+        try:
+            return bool(await self._batches.submit(work))
+        except asyncio.CancelledError:
+            await self._see_through(work)
+            raise
+
+    async def _see_through(self, work: Work) -> None:
+        """Wait until what has happened is written, although whoever wanted to know has been told to stop."""
+        while not work.is_done:
+            work.future = asyncio.get_running_loop().create_future()
+            try:
+                done, _ = await asyncio.wait((work.future,), timeout=_LAST_WORDS)
+            except asyncio.CancelledError:
+                continue
+            if not done:
+                return
 
     async def renew_leases(
         self, owner: str, keys: Sequence[tuple[str, str, str]], *, now: float, lease_until: float
@@ -364,6 +383,7 @@ class SqlStore:
 
     async def audit_records(self, *, after: int = 0) -> AsyncIterator[AuditRecord | UnreadableRecord]:
         await self._write_deferred()
+        after = after or _BEGINNING  # a row that was slipped in before the first must be seen too
         while rows := await self._reader.fetch_raw(sql.READ_AUDIT, after, _PORTION):
             for row in rows:
                 yield audit_of(row)

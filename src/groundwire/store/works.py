@@ -16,7 +16,7 @@ Change: TypeAlias = Callable[[Transaction, Links], Awaitable[Any]]
 class Work:
     """Exactly one of reservation, closing and change, or none of them: then it is a mere barrier."""
 
-    __slots__ = ("change", "closing", "durable", "error", "future", "outcome", "place", "reservation")
+    __slots__ = ("change", "closing", "durable", "error", "future", "is_done", "outcome", "place", "reservation")
 
     def __init__(
         self,
@@ -34,6 +34,7 @@ class Work:
         self.outcome: Any = None
         self.error: GroundwireError | None = None
         self.future: asyncio.Future[Any] | None = None
+        self.is_done = False
 
     def finish(self) -> Any:
         if self.error is not None:
@@ -42,6 +43,7 @@ class Work:
 
     def wake(self) -> None:
         """Tell the caller, unless it has gone."""
+        self.is_done = True
         future = self.future
         if future is None or future.done():
             return
@@ -52,7 +54,10 @@ class Work:
 
 
 class Batch:
-    """Works sorted by what has to be done for them. Those whose caller has gone before their turn are left out."""
+    """Works sorted by what has to be done for them.
+
+    Those whose caller has gone before their turn are left out, except the ends of calls: what happened is written.
+    """
 
     __slots__ = ("changes", "closings", "durable", "plain", "takes_deferred", "works")
 
@@ -64,7 +69,7 @@ class Batch:
         self.durable = False
         self.takes_deferred = False
         for work in works:
-            if work.future is None or not work.future.cancelled():
+            if work.closing is not None or work.future is None or not work.future.cancelled():
                 self._add(work)
 
     def _add(self, work: Work) -> None:

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 
-from groundwire.contracts.canonical import JsonValue, canonical_json
+from groundwire.contracts.canonical import JsonValue, canonical_json, digest_bytes
 from groundwire.contracts.decisions import ALLOW, Allow, Deny
 from groundwire.contracts.errors import ErrorType
 from groundwire.contracts.tools import Budget
 
 TURN = "turn"
+SHOWN_BYTES = 200
+"""A longer value is counted under its digest: databases limit what they can index."""
 _WORDS = {"calls": "tool calls", "tokens": "tokens of tool output", "money": "in money", "ms": "ms of tool time"}
 
 
@@ -34,4 +36,5 @@ def stored_scope(budget: Budget, *, session_id: str, request_id: str, arguments:
         return f"session:{session_id}"
     if budget.by == "request":
         return f"request:{request_id}"
-    return f"{budget.by}:{canonical_json(arguments.get(budget.by)).decode()}"
+    value = canonical_json(arguments.get(budget.by))
+    return f"{budget.by}:{value.decode() if len(value) <= SHOWN_BYTES else digest_bytes(value)}"

@@ -1,5 +1,7 @@
 """Gates: feature flags that must be on before a tool may run."""
 
+import logging
+
 import msgspec
 
 from groundwire.contracts.decisions import ALLOW, Allow, Answer, Deny
@@ -7,11 +9,13 @@ from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.ports import Flags
 from groundwire.contracts.tools import Gate
 
+log = logging.getLogger("groundwire")
+
 
 def through_gates(name: str, gates: tuple[Gate, ...], flags: Flags) -> Allow | Deny | Answer:
     """The first closed gate decides: with its own answer where it has one, else with a refusal."""
     for gate in gates:
-        if flags.is_on(gate.flag):
+        if _is_on(flags, gate.flag):
             continue
         if gate.answer is not msgspec.UNSET:
             return Answer(data=gate.answer)
@@ -22,3 +26,12 @@ def through_gates(name: str, gates: tuple[Gate, ...], flags: Flags) -> Allow | D
             operator=f"gate {gate.flag} is off",
         )
     return ALLOW
+
+
+def _is_on(flags: Flags, flag: str) -> bool:
+    """A flag that cannot be read counts as off."""
+    try:
+        return flags.is_on(flag)
+    except Exception:
+        log.exception("flag %s cannot be read", flag)
+        return False
