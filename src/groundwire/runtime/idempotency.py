@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from groundwire.contracts.canonical import JsonValue, canonical_json, digest, digest_bytes
 from groundwire.contracts.tools import ToolSpec
 
+KEY_DIGITS = 32
+"""So much of a digest names an effect; all of it is compared. Half the length makes a smaller index."""
+
 NAMES_THE_OBJECT = frozenset({"request_id", "workspace"})
 """Supplied arguments that say what a call is about. The others (timestamp, actor, key) differ between equal calls."""
 
@@ -37,9 +40,9 @@ def effect_key(
     """The key that the runtime makes. Tenant and tool are columns of their own beside it."""
     scope = spec.policy.scope
     if scope == "run" or (scope == "conversation" and not session_id):  # without a session, the run is all there is
-        return joined("run", session_id, run_id, call_digest)
+        return joined("run", session_id, run_id, call_digest[:KEY_DIGITS])
     if scope == "conversation":
-        return joined("conversation", session_id, call_digest)
+        return joined("conversation", session_id, call_digest[:KEY_DIGITS])
     if scope == "call":
         return joined("call", session_id, call_id)
     return f"arguments:{digest({name: arguments.get(name) for name in scope})}"

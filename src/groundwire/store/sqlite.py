@@ -22,7 +22,14 @@ from groundwire.store.writers import Writer
 
 _PLACEHOLDER = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\d+)")
 _MEMORY = ":memory:"
-_SETTINGS = ("journal_mode = WAL", "synchronous = NORMAL", "fullfsync = ON", "journal_size_limit = 67108864")
+_SETTINGS = (
+    "page_size = 2048",  # a call touches a few small rows; whole pages go into the log (69 against 76 µs of SQL per action)
+    "journal_mode = WAL",
+    "synchronous = NORMAL",
+    "fullfsync = ON",
+    "journal_size_limit = 67108864",
+    "wal_autocheckpoint = 4000",
+)
 
 # What the caller can do about a primary result code. Only what may pass by itself is unavailability.
 _UNAVAILABLE = {
