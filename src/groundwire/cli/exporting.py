@@ -49,6 +49,10 @@ def _destination(output: str | None) -> Iterator[BinaryIO]:
             raise OSError(errno.EBADF, "standard output is closed")
         yield sys.stdout.buffer
         return
+    if Path(output).exists() and not Path(output).is_file():  # a device or a pipe is written to, never replaced
+        with Path(output).open("wb") as file:
+            yield file
+        return
     partial = Path(f"{output}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:

@@ -37,6 +37,7 @@ from groundwire.runtime.gatekeeper import Gatekeeper
 from groundwire.runtime.ledger import Ledger, LedgerSettings
 from groundwire.runtime.metrics import log_alerts, take_snapshot
 from groundwire.runtime.output import encode_value
+from groundwire.runtime.policies.access import matches_name
 from groundwire.runtime.policies.limits import Policies
 from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.sessions import Sessions, check_id, is_id
@@ -89,6 +90,7 @@ class Runtime:
         self._dispatcher = self._make_dispatcher()
         self._is_open = False
         self._portal: _Portal | None = None
+        self._portal_lock = threading.Lock()
 
     def _make_dispatcher(self) -> Dispatcher:
         parts, threads = self._parts, DaemonThreads()
@@ -119,8 +121,16 @@ class Runtime:
             self._is_open = True
             with suppress(StoreUnavailable):  # somebody else is writing, and will forget as well as we do
                 await self.store.forget_effects(settled_before=self._clock.now() - self._parts.ledger.keep_settled)
+            self._warn_of_idle_rules()
             if log.isEnabledFor(logging.INFO):
                 self._log_context()
+
+    def _warn_of_idle_rules(self) -> None:
+        """A misspelt name in a rule would leave a tool without it, in silence."""
+        for rule in self._parts.policies.rules if len(self.registry) else ():
+            for pattern in rule.tools:
+                if not any(matches_name(tool.tool_id, tool.wire_name, pattern) for tool in self.registry):
+                    log.warning("a policy rule names %r, but no tool has such a name", pattern)
 
     async def close(self) -> None:
         """Write what is still waiting, and let go of the store."""
@@ -163,8 +173,9 @@ class Runtime:
 
     def run_sync(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run any of this runtime's coroutines from ordinary code, on a loop in a thread of its own."""
-        if self._portal is None:
-            self._portal = _Portal()
+        with self._portal_lock:
+            if self._portal is None:
+                self._portal = _Portal()
         return self._portal.run(coroutine)
 
     @asynccontextmanager
@@ -279,6 +290,7 @@ class Runtime:
         try:
             yield turn
         finally:
+            turn.is_ended = True
             self._recorder.hand_over()
             await self._sessions.close_turn(turn)
             await self._flush()
@@ -294,6 +306,8 @@ class Runtime:
         caller: Caller,
         origin: str,
     ) -> ToolResult:
+        if turn.is_ended:
+            raise ConfigError("this turn has ended", hint="make the call inside `async with runtime.turn(…)`")
         if idempotency_key is not None:
             check_id("idempotency", idempotency_key)
         if caller not in CALLERS:

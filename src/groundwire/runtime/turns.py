@@ -92,6 +92,7 @@ class Turn:
         self.masked: set[str] = set()
         self.refusals = 0
         self.calls = 0
+        self.is_ended = False
         self.peak_tokens = 0
         self.open: dict[str, OpenCall] = {}
         self.closed: set[str] = set()

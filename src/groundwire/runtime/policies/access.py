@@ -31,9 +31,9 @@ def parse_names(names: str | Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def is_masked(spec: ToolSpec, mask: Mask) -> bool:
-    if mask.allow is not None and not _matches(spec, mask.allow):
+    if mask.allow is not None and not matches_any(spec, mask.allow):
         return True
-    return _matches(spec, mask.deny)
+    return matches_any(spec, mask.deny)
 
 
 def is_callable_by(spec: ToolSpec, caller: str) -> bool:
@@ -62,11 +62,8 @@ def no_such_tool(name: str) -> Deny:
 
 
 def matches_any(spec: ToolSpec, patterns: Iterable[str]) -> bool:
-    return _matches(spec, patterns)
+    return any(matches_name(spec.tool_id, spec.wire_name, pattern) for pattern in patterns)
 
 
-def _matches(spec: ToolSpec, patterns: Iterable[str]) -> bool:
-    return any(
-        pattern == EVERYTHING or fnmatchcase(spec.tool_id, pattern) or fnmatchcase(spec.wire_name, pattern)
-        for pattern in patterns
-    )
+def matches_name(tool_id: str, wire_name: str, pattern: str) -> bool:
+    return pattern == EVERYTHING or fnmatchcase(tool_id, pattern) or fnmatchcase(wire_name, pattern)
