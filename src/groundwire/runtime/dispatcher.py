@@ -112,9 +112,11 @@ class Dispatcher:
         context = Context(attempt, self) if is_guarded or handler.wants_context else None
         if context is not None and is_guarded:
             for name, gate in self._gates:
-                self._reach(name, attempt)
+                if self._on_step is not None:
+                    self._on_step(name, attempt)
                 if name not in entry.guards:
                     continue
+                attempt.step = name
                 if (verdict := await gate(attempt, entry, handler, context)) is not None:
                     return await self._end_early(attempt, entry, verdict)
         self._reach("invoke", attempt)

@@ -14,7 +14,7 @@ from groundwire.store.transactions import drive
 from groundwire.store.works import Work
 from groundwire.store.writers import Writer
 
-_IN_A_ROW = 8
+_IN_A_ROW = 32
 """So many writes one task may make without letting others have their turn."""
 
 
