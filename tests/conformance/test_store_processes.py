@@ -1,5 +1,6 @@
 """Several processes on one store, and processes that die."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -7,7 +8,9 @@ import sys
 
 import pytest
 
+from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.records import EffectStatus
+from groundwire.store.postgres import PostgresStore
 from tests.conformance.builders import verify
 
 
@@ -102,3 +105,18 @@ async def test_whatever_was_acknowledged_before_the_kill_is_there(start, shared)
     report = await verify(shared)
     assert report.ok
     assert report.records >= len(acknowledged)
+
+
+async def test_a_postgres_store_says_so_when_two_running_loops_want_it(postgres_url):
+    store = PostgresStore(postgres_url)
+    await store.open()
+
+    async def elsewhere():
+        with pytest.raises(ConfigError):
+            await store.flush()
+        with pytest.raises(ConfigError):
+            await store.load_session("default", "s")
+
+    await asyncio.to_thread(asyncio.run, elsewhere())
+    assert await store.load_session("default", "s") is None
+    await store.shut()

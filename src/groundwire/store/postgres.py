@@ -118,6 +118,12 @@ class PostgresEngine:
                 self._is_up_to_date = True
 
     def _enter(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Make this loop the one that the connections belong to, if the one before it has come to rest."""
+        if self._loop is not None and self._loop.is_running() and self._loop is not loop:
+            raise ConfigError(
+                "this PostgreSQL store belongs to another event loop that is still running",
+                hint="Open one Runtime per event loop; they share the database.",
+            )
         self._drop([*self._idle, self._writing])
         self._idle, self._writing = [], None
         self._opening, self._places = asyncio.Lock(), asyncio.Semaphore(_READERS)
