@@ -8,8 +8,8 @@ import pytest
 from groundwire import Registry, Runtime, Tool, ToolError
 
 
-@pytest.mark.parametrize("durability", ["process", "power"])
-def test_loops_in_several_threads_share_one_file(tmp_path, durability):
+@pytest.mark.parametrize("store", ["memory://", "sqlite:///{}/x.db", "sqlite:///{}/x.db?durability=power"])
+def test_loops_in_several_threads_share_one_store(tmp_path, store):
     done = []
 
     async def act(number: int) -> int:
@@ -18,7 +18,7 @@ def test_loops_in_several_threads_share_one_file(tmp_path, durability):
 
     schema = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
     tool = Tool("act", description="Act.", parameters=schema, handler=act, category="action")
-    runtime = Runtime(Registry([tool]), f"sqlite:///{tmp_path}/x.db?durability={durability}")
+    runtime = Runtime(Registry([tool]), store.format(tmp_path))
     runtime.run_sync(runtime.open())
     failures = []
 
@@ -43,7 +43,8 @@ def test_loops_in_several_threads_share_one_file(tmp_path, durability):
         each.join()
     assert failures == []
     assert sorted(done) == [*range(60), *range(100, 140), *range(200, 240)]
-    assert runtime.run_sync(runtime.verify_audit()).ok
+    report = runtime.run_sync(runtime.verify_audit())
+    assert (report.ok, report.records) == (True, 3 * 3 * 40 + 40)
 
 
 async def test_a_handler_in_a_thread_cannot_commit_after_its_time_is_up(tmp_path):

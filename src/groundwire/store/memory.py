@@ -4,6 +4,7 @@ Every table is bounded, the oldest rows go first. So a settled key is remembered
 survives the process: who needs either asks for a database.
 """
 
+import threading
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
 from itertools import islice
 from typing import TypeVar
@@ -49,6 +50,7 @@ class MemoryStore:
     """The port `Store` in memory. Audit entries get their hashes when somebody asks for the chain or flushes."""
 
     def __init__(self, chain: Chain | None = None, max_rows: int = 10_000) -> None:
+        self._lock = threading.RLock()  # loops in other threads may share it
         self._max_rows = max(max_rows, 10)
         self._sessions: dict[tuple[str, str], Session] = {}
         self._artifacts: dict[str, bytes] = {}
@@ -121,6 +123,10 @@ class MemoryStore:
     # Effects
 
     async def reserve(self, reservation: Reservation) -> ReserveOutcome:
+        with self._lock:
+            return self._reserve(reservation)
+
+    def _reserve(self, reservation: Reservation) -> ReserveOutcome:
         effect, now = reservation.effect, reservation.now
         if effect is not None:
             held = self._effects.look_up((effect.tenant, effect.tool, effect.key), now)
@@ -146,9 +152,10 @@ class MemoryStore:
         return self._effects.look_up((tenant, tool, key), now)
 
     async def close(self, closing: Closing) -> bool:
-        self._audit.append(closing.entry)
-        self._record(closing)
-        return closing.transition is None or self._effects.apply(closing.transition)
+        with self._lock:
+            self._audit.append(closing.entry)
+            self._record(closing)
+            return closing.transition is None or self._effects.apply(closing.transition)
 
     async def renew_leases(
         self, owner: str, keys: Sequence[tuple[str, str, str]], *, now: float, lease_until: float
@@ -192,11 +199,13 @@ class MemoryStore:
     # Calls and counts
 
     def enqueue(self, closing: Closing) -> None:
-        self._record(closing)
-        self._audit.defer(closing.entry)
+        with self._lock:
+            self._record(closing)
+            self._audit.defer(closing.entry)
 
     async def flush(self) -> AuditHead:
-        return self._audit.flush()
+        with self._lock:
+            return self._audit.flush()
 
     async def find_call(self, tenant: str, session_id: str, call_id: str) -> CallRecord | None:
         return self._calls.get((tenant, session_id, call_id))
@@ -240,7 +249,8 @@ class MemoryStore:
         }
 
     async def add(self, tenant: str, charges: Sequence[Charge]) -> None:
-        self._count(tenant, charges)
+        with self._lock:
+            self._count(tenant, charges)
 
     async def save_blob(self, tenant: str, session_id: str, ref: str, body: bytes, *, now: float) -> None:
         replaced = self._blobs.pop((tenant, session_id, ref), b"")
