@@ -184,7 +184,7 @@ class Gatekeeper:
             value = await run_limited(hook, entry.limits.hard_ms / 1000, attempt)
         except (KeyboardInterrupt, GeneratorExit):
             raise
-        except BaseException as error:
+        except BaseException as error:  # the boundary to code that is not ours: a hook that fails knows nothing
             if isinstance(error, asyncio.CancelledError) and attempt.is_being_cancelled():
                 raise
             unknown = outcome_unknown(attempt.name, attempt.effect.effect_id if attempt.effect is not None else "")

@@ -144,7 +144,7 @@ class Turn:
         if self.on_event is not None:
             try:
                 self.on_event(event)
-            except Exception:
+            except Exception:  # an application's own code; the call that it follows has happened all the same
                 log.exception("whoever follows session %s failed at %s", self.session_id, event.event)
 
     def calls_of(self, tool_id: str, digest: str) -> int:
