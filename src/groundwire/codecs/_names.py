@@ -1,10 +1,16 @@
-"""Providers' rules for tool names and descriptions, as warnings: a name is never refused or changed here."""
+"""Providers' rules for tool names and descriptions: as warnings when tools are built, as a table when they are sent."""
 
+import hashlib
 import re
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from groundwire.codecs._conversions import SchemaWarning
+from groundwire.codecs._warnings import Losses
+
+# What models put around a tool's name: namespaces in front, an ending or a leaked control token behind.
+_ADDED = re.compile(r"^(?:functions|default_api|tools)[.:]|(?:\.json|<\|.*|\s+)$", re.DOTALL)
 
 
 class NameRule(Struct, frozen=True, kw_only=True):
@@ -31,3 +37,56 @@ def lint_description(description: str, max_length: int) -> tuple[SchemaWarning, 
         return ()
     message = f"The description has {len(description)} characters; some servers refuse more than {max_length}."
     return (SchemaWarning(code="description_length", path="/description", message=message),)
+
+
+class NameTable:
+    """Tool names on the wire, and the way back.
+
+    A name that obeys the rule is sent as it is; any other is cleaned and, if it was long or the clean form is taken,
+    ends in a digest of the original, so that the same name always gives the same one.
+    """
+
+    __slots__ = ("_losses", "_rule", "_valid", "_wire", "names")
+
+    def __init__(self, rule: NameRule, losses: Losses) -> None:
+        self._rule = rule
+        self._valid = re.compile(f"{rule.first}{rule.further}{{0,{rule.max_length - 1}}}").fullmatch
+        self._losses = losses
+        self._wire: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+
+    def declare(self, name: str, path: str) -> str:
+        """A tool that is on offer: its wire name leads back to it."""
+        wire = self.wire(name, path)
+        self.names[wire] = name
+        return wire
+
+    def wire(self, name: str, path: str = "") -> str:
+        known = self._wire.get(name)
+        if known is not None:
+            return known
+        wire = name if self._valid(name) else self._cleaned(name)
+        if wire in self._wire.values():
+            wire = self._digested(wire, name)
+        self._wire[name] = wire
+        if wire != name:
+            self._losses.add("name_rewritten", path, f"{name!r} is sent as {wire!r}.")
+        return wire
+
+    def _cleaned(self, name: str) -> str:
+        clean = "".join(sign if re.fullmatch(self._rule.further, sign) else "_" for sign in name)
+        if not re.match(self._rule.first, clean):
+            clean = f"_{clean}"
+        return clean if len(clean) <= self._rule.max_length else self._digested(clean, name)
+
+    def _digested(self, clean: str, name: str) -> str:
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        return f"{clean[: self._rule.max_length - 9]}_{digest}"
+
+
+def original_name(name: str, names: Mapping[str, str]) -> str:
+    """The caller's name for a name that a model gave: exact, else without what models are known to add around it."""
+    if name in names or not names:
+        return names.get(name, name)
+    stripped = _ADDED.sub("", _ADDED.sub("", name))
+    return names.get(stripped, name)

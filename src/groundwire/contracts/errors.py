@@ -8,6 +8,8 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     ├─ ConfigError           a setting is missing, unknown or contradicts another
     ├─ RegistryError         a tool cannot be registered
     │  └─ ArtifactError      tool_registry.json cannot be read
+    ├─ WireError             a request, response or frame is not what its dialect says, or too odd to read
+    ├─ NotExpressible        a request means something that the target dialect cannot say
     ├─ StoreError            the store refused or cannot do something
     │  └─ StoreUnavailable   the store cannot be reached now
     └─ NotFound              an approval, effect or session that was asked for does not exist, or was decided before
@@ -119,6 +121,26 @@ class RegistryError(GroundwireError):
 
 class ArtifactError(RegistryError):
     code = "artifact_error"
+
+
+class WireError(GroundwireError):
+    """Bytes that should be a dialect's request, response, stream or frame are something else. `path` says where."""
+
+    code = "invalid_body"
+
+    def __init__(self, message: str, *, path: str = "", hint: str = "") -> None:
+        super().__init__(f"{path}: {message}" if path else message, hint=hint)
+        self.path = path
+
+
+class NotExpressible(GroundwireError):
+    """Sending it anyway would change what was meant. `path` names the member of the request."""
+
+    code = "not_expressible"
+
+    def __init__(self, message: str, *, path: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
 
 
 class StoreError(GroundwireError):

@@ -1,7 +1,7 @@
 """Items: the entries of a conversation, in no provider's dialect.
 
-Provider-private data (signatures, encrypted reasoning, fields nobody knows) travels in `private`, tagged with its
-origin: it goes back untouched to that origin and is left out for any other.
+Provider-private data (signatures, encrypted reasoning, cache markers, fields nobody knows) travels in `private`, keyed
+by the dialect it came from: it goes back untouched to that dialect and is left out for any other.
 """
 
 from typing import ClassVar, Literal, TypeAlias
@@ -10,17 +10,34 @@ from msgspec import Struct, field
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.results import ToolResult
+
+Private: TypeAlias = dict[str, JsonObject]
+"""By dialect: what only that dialect understands about the thing it hangs on."""
+
+
+class Citation(Struct, frozen=True, kw_only=True):
+    """A source that a text names. `start` and `end` count characters of the text part."""
+
+    url: str | None = None
+    title: str | None = None
+    quote: str | None = None
+    start: int | None = None
+    end: int | None = None
+    private: Private = field(default_factory=dict)
 
 
 class TextPart(Struct, frozen=True, kw_only=True, tag_field="kind", tag="text"):
     kind: ClassVar[Literal["text"]] = "text"
     text: str
-    private: dict[str, JsonObject] = field(default_factory=dict)
+    citations: tuple[Citation, ...] = ()
+    private: Private = field(default_factory=dict)
 
 
 class MediaPart(Struct, frozen=True, kw_only=True, tag_field="kind", tag="media"):
-    """An image, a sound or a file: by its bytes, its address, or a provider's file id."""
+    """An image, a sound or a file: by its bytes, its address, or a provider's file id.
+
+    `media_type` is as precise as the sender was: `image/png`, or `image/*` for an address of which no more was said.
+    """
 
     kind: ClassVar[Literal["media"]] = "media"
     media_type: str
@@ -28,20 +45,40 @@ class MediaPart(Struct, frozen=True, kw_only=True, tag_field="kind", tag="media"
     url: str | None = None
     file_id: str | None = None
     name: str | None = None
-    private: dict[str, JsonObject] = field(default_factory=dict)
+    private: Private = field(default_factory=dict)
 
 
-Part: TypeAlias = TextPart | MediaPart
+class RefusalPart(Struct, frozen=True, kw_only=True, tag_field="kind", tag="refusal"):
+    """What the model said instead of an answer."""
+
+    kind: ClassVar[Literal["refusal"]] = "refusal"
+    text: str
+
+
+class NativePart(Struct, frozen=True, kw_only=True, tag_field="kind", tag="native_part"):
+    """A piece of a message that only its own dialect can say."""
+
+    kind: ClassVar[Literal["native_part"]] = "native_part"
+    origin: str
+    value: JsonObject
+
+
+Part: TypeAlias = TextPart | MediaPart | RefusalPart | NativePart
 
 
 class Message(Struct, frozen=True, kw_only=True, tag_field="kind", tag="message"):
-    """What a speaker said. `turn` counts from 1 and is what evidence refers to."""
+    """What a speaker said. `turn` counts from 1 and is what evidence refers to.
+
+    `split`, on every item: it began a message of its own although the item before it had the same speaker. Without it,
+    neighbours of one speaker may share a message in dialects that think in messages.
+    """
 
     kind: ClassVar[Literal["message"]] = "message"
     role: str
     parts: tuple[Part, ...]
     turn: int = 0
-    private: dict[str, JsonObject] = field(default_factory=dict)
+    split: bool = False
+    private: Private = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -49,26 +86,50 @@ class Message(Struct, frozen=True, kw_only=True, tag_field="kind", tag="message"
 
 
 class CallItem(Struct, frozen=True, kw_only=True, tag_field="kind", tag="call"):
+    """The model asks for a tool. `complete` is false for a call that was cut off: it must never be executed."""
+
     kind: ClassVar[Literal["call"]] = "call"
     call: ToolCall
-    private: dict[str, JsonObject] = field(default_factory=dict)
+    complete: bool = True
+    split: bool = False
+    private: Private = field(default_factory=dict)
 
 
 class ResultItem(Struct, frozen=True, kw_only=True, tag_field="kind", tag="result"):
+    """What a tool gave back, as the model is to read it. `name` is empty where the dialect does not say it."""
+
     kind: ClassVar[Literal["result"]] = "result"
     call_id: str
-    name: str
-    result: ToolResult
-    private: dict[str, JsonObject] = field(default_factory=dict)
+    name: str = ""
+    parts: tuple[Part, ...] = ()
+    failed: bool = False
+    split: bool = False
+    private: Private = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
 class ReasoningItem(Struct, frozen=True, kw_only=True, tag_field="kind", tag="reasoning"):
+    """What the model thought, as far as it is told; the proof of it (signature, ciphertext) is private."""
+
     kind: ClassVar[Literal["reasoning"]] = "reasoning"
     text: str = ""
-    private: dict[str, JsonObject] = field(default_factory=dict)
+    split: bool = False
+    private: Private = field(default_factory=dict)
 
 
-Item: TypeAlias = Message | CallItem | ResultItem | ReasoningItem
+class NativeItem(Struct, frozen=True, kw_only=True, tag_field="kind", tag="native"):
+    """An entry of the model's turn that only its own dialect can say, such as a search that the provider ran."""
+
+    kind: ClassVar[Literal["native"]] = "native"
+    origin: str
+    value: JsonObject
+    split: bool = False
+
+
+Item: TypeAlias = Message | CallItem | ResultItem | ReasoningItem | NativeItem
 
 
 def say(role: str, text: str, *, turn: int = 0) -> Message:

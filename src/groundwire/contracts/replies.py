@@ -1,0 +1,212 @@
+"""A model's answer, whole or in pieces, in no provider's dialect.
+
+The pieces (`ReplyPart`) are what stream decoders give and stream encoders take. Every stream ends with exactly one
+`ReplyEnded` or one `ReplyFailed`; a call may be executed only from the `ReplyEnded`, and only if it is complete.
+"""
+
+from enum import StrEnum
+from typing import ClassVar, Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from groundwire.contracts.messages import CallItem, Item, Private
+
+
+class FinishReason(StrEnum):
+    """Why the model stopped."""
+
+    END = "end"
+    STOP_SEQUENCE = "stop_sequence"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    CONTEXT_FULL = "context_full"
+    CONTENT_FILTER = "content_filter"
+    PROMPT_BLOCKED = "prompt_blocked"
+    PAUSED = "paused"
+    MALFORMED_CALL = "malformed_call"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INCOMPLETE = "incomplete"
+
+
+class Finish(Struct, frozen=True, kw_only=True):
+    """The reason in our words and in the provider's (`raw`), with what else it said (`detail`)."""
+
+    reason: FinishReason
+    raw: str | None = None
+    detail: str | None = None
+    private: Private = field(default_factory=dict)
+
+
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens. `input` counts cached ones too, `output` counts reasoning too; None where the provider did not say."""
+
+    input: int = 0
+    output: int = 0
+    total: int = 0
+    cached: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+    private: Private = field(default_factory=dict)
+
+
+class Alternative(Struct, frozen=True, kw_only=True):
+    """A second or third answer to the same request (`n`, `candidateCount`)."""
+
+    items: tuple[Item, ...]
+    finish: Finish
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """One answer. `extras` holds, by dialect, the members of the response that have no place of their own here."""
+
+    reply_id: str = ""
+    model: str = ""
+    created: int | None = None
+    items: tuple[Item, ...] = ()
+    finish: Finish
+    usage: Usage | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    extras: Private = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return "".join(item.text for item in self.items if item.kind == "message")
+
+    @property
+    def calls(self) -> tuple[CallItem, ...]:
+        return tuple(item for item in self.items if item.kind == "call")
+
+
+class FailureKind(StrEnum):
+    """What went wrong at a provider, in one vocabulary for all dialects."""
+
+    INVALID_REQUEST = "invalid_request"
+    AUTHENTICATION = "authentication"
+    BILLING = "billing"
+    PERMISSION = "permission"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    TOO_LARGE = "too_large"
+    CONTEXT_FULL = "context_full"
+    CONTENT_FILTER = "content_filter"
+    MALFORMED_CALL = "malformed_call"
+    RATE_LIMIT = "rate_limit"
+    QUOTA = "quota"
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
+    OVERLOADED = "overloaded"
+    SERVER = "server"
+    BAD_RESPONSE = "bad_response"
+
+
+RETRYABLE_FAILURES = frozenset(
+    {
+        FailureKind.CONFLICT,
+        FailureKind.RATE_LIMIT,
+        FailureKind.TIMEOUT,
+        FailureKind.OVERLOADED,
+        FailureKind.SERVER,
+        FailureKind.BAD_RESPONSE,
+    }
+)
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """An error as a provider reported it. `code`, `type` and `param` are its own words; `body` is what it sent."""
+
+    kind: FailureKind
+    message: str
+    status: int = 500
+    code: str | None = None
+    type: str | None = None
+    param: str | None = None
+    retry_after: float | None = None
+    should_retry: bool | None = None
+    request_id: str | None = None
+    detail: str | None = None
+    body: str = ""
+
+    @property
+    def retryable(self) -> bool:
+        return self.kind in RETRYABLE_FAILURES if self.should_retry is None else self.should_retry
+
+
+class ReplyStarted(Struct, frozen=True, kw_only=True, tag_field="kind", tag="reply.started"):
+    """May come again: the upstream began anew, and everything so far is void."""
+
+    kind: ClassVar[Literal["reply.started"]] = "reply.started"
+    reply_id: str = ""
+    model: str = ""
+    created: int | None = None
+    usage: Usage | None = None
+
+
+class TextDelta(Struct, frozen=True, kw_only=True, tag_field="kind", tag="text.delta"):
+    """More text for the message at `index` (its place among the items of the reply)."""
+
+    kind: ClassVar[Literal["text.delta"]] = "text.delta"
+    index: int
+    text: str
+
+
+class RefusalDelta(Struct, frozen=True, kw_only=True, tag_field="kind", tag="refusal.delta"):
+    kind: ClassVar[Literal["refusal.delta"]] = "refusal.delta"
+    index: int
+    text: str
+
+
+class ReasoningDelta(Struct, frozen=True, kw_only=True, tag_field="kind", tag="reasoning.delta"):
+    kind: ClassVar[Literal["reasoning.delta"]] = "reasoning.delta"
+    index: int
+    text: str
+
+
+class CallStarted(Struct, frozen=True, kw_only=True, tag_field="kind", tag="call.started"):
+    kind: ClassVar[Literal["call.started"]] = "call.started"
+    index: int
+    call_id: str
+    name: str
+
+
+class CallDelta(Struct, frozen=True, kw_only=True, tag_field="kind", tag="call.delta"):
+    """More argument text for the call at `index`."""
+
+    kind: ClassVar[Literal["call.delta"]] = "call.delta"
+    index: int
+    text: str
+
+
+class ItemEnded(Struct, frozen=True, kw_only=True, tag_field="kind", tag="item.ended"):
+    """The item at `index` is whole, private data included. Items without deltas (media, native) come only so."""
+
+    kind: ClassVar[Literal["item.ended"]] = "item.ended"
+    index: int
+    item: Item
+
+
+class ReplyEnded(Struct, frozen=True, kw_only=True, tag_field="kind", tag="reply.ended"):
+    """The end, with the whole reply as it would have come without streaming."""
+
+    kind: ClassVar[Literal["reply.ended"]] = "reply.ended"
+    reply: Reply
+
+
+class ReplyFailed(Struct, frozen=True, kw_only=True, tag_field="kind", tag="reply.failed"):
+    """The stream broke with an error; what came so far is no answer and none of its calls may run."""
+
+    kind: ClassVar[Literal["reply.failed"]] = "reply.failed"
+    failure: Failure
+
+
+ReplyPart: TypeAlias = (
+    ReplyStarted
+    | TextDelta
+    | RefusalDelta
+    | ReasoningDelta
+    | CallStarted
+    | CallDelta
+    | ItemEnded
+    | ReplyEnded
+    | ReplyFailed
+)

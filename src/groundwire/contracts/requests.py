@@ -1,0 +1,104 @@
+"""A request to a model, in no provider's dialect: the conversation, the tools on offer, and how to answer.
+
+Members that only one dialect knows stand in `extras` under its name, so that the same dialect gets them back.
+"""
+
+from typing import ClassVar, Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.messages import Item, Private, TextPart
+
+Dialect: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
+DIALECTS: tuple[Dialect, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
+
+
+class FunctionTool(Struct, frozen=True, kw_only=True, tag_field="kind", tag="function"):
+    """A tool that the caller runs. `parameters` is JSON Schema; None means that the sender named no parameters.
+
+    `freeform` is the format of a tool that takes plain text instead of JSON (OpenAI's custom tools); elsewhere it
+    is offered as a function with the one argument `input`.
+    """
+
+    kind: ClassVar[Literal["function"]] = "function"
+    name: str
+    description: str | None = None
+    parameters: JsonObject | None = None
+    strict: bool | None = None
+    freeform: JsonObject | None = None
+    private: Private = field(default_factory=dict)
+
+
+class NativeTool(Struct, frozen=True, kw_only=True, tag_field="kind", tag="native_tool"):
+    """A tool that the provider runs itself, as its own dialect declares it."""
+
+    kind: ClassVar[Literal["native_tool"]] = "native_tool"
+    origin: str
+    value: JsonObject
+
+
+DeclaredTool: TypeAlias = FunctionTool | NativeTool
+
+
+class ToolChoice(Struct, frozen=True, kw_only=True):
+    """Whether the model may call, and which of the tools. `names` empty: any; one name with `required`: that one."""
+
+    mode: Literal["auto", "none", "required"] = "auto"
+    names: tuple[str, ...] = ()
+    private: Private = field(default_factory=dict)
+
+
+class Sampling(Struct, frozen=True, kw_only=True):
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: float | None = None
+    seed: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    stop: tuple[str, ...] = ()
+    count: int | None = None
+    """How many answers to give (`n`, `candidateCount`)."""
+
+
+class OutputFormat(Struct, frozen=True, kw_only=True):
+    """What the text of the answer must be: free (`text`), any JSON (`json`), or JSON of a schema (`schema`)."""
+
+    type: Literal["text", "json", "schema"] = "text"
+    schema: JsonObject | None = None
+    name: str | None = None
+    description: str | None = None
+    strict: bool | None = None
+    private: Private = field(default_factory=dict)
+
+
+class ReasoningOptions(Struct, frozen=True, kw_only=True):
+    """How much to think. `effort` is a word of the dialect it came from (`low`, `high` …), in lower case.
+
+    `budget` counts tokens; 0 turns thinking off. `summary` asks for the thoughts to be told.
+    """
+
+    effort: str | None = None
+    budget: int | None = None
+    summary: bool | None = None
+    private: Private = field(default_factory=dict)
+
+
+_DEFAULT_SAMPLING = Sampling()
+
+
+class ModelRequest(Struct, frozen=True, kw_only=True):
+    """`instructions` is the system prompt of this request; system messages further on are items like any other."""
+
+    model: str
+    items: tuple[Item, ...] = ()
+    instructions: tuple[TextPart, ...] = ()
+    tools: tuple[DeclaredTool, ...] = ()
+    tool_choice: ToolChoice | None = None
+    parallel_calls: bool | None = None
+    sampling: Sampling = _DEFAULT_SAMPLING
+    max_output_tokens: int | None = None
+    output: OutputFormat | None = None
+    reasoning: ReasoningOptions | None = None
+    stream: bool = False
+    extras: Private = field(default_factory=dict)
