@@ -94,6 +94,8 @@ WHAT_TO_DO = {
     "RegistryError": "Correct the tool; `reason` is a stable code.",
     "ArtifactError": "Run `groundwire build` again.",
     "StoreError": "The hint says what is at fault: content, SQL, a damaged file, a newer version.",
+    "WireError": "Correct the body; the path says where.",
+    "NotExpressible": "Leave the member out, or choose a model behind another API.",
     "StoreUnavailable": "Try again; the hint says what to look at.",
     "NotFound": "List what there is; somebody else may have decided it.",
 }
