@@ -96,6 +96,7 @@ WHAT_TO_DO = {
     "StoreError": "The hint says what is at fault: content, SQL, a damaged file, a newer version.",
     "WireError": "Correct the body; the path says where.",
     "NotExpressible": "Leave the member out, or choose a model behind another API.",
+    "ProviderError": "Look at its `failure`: kind, status, and how long to wait.",
     "StoreUnavailable": "Try again; the hint says what to look at.",
     "NotFound": "List what there is; somebody else may have decided it.",
 }

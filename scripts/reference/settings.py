@@ -78,6 +78,19 @@ MEANINGS = {
 ENVIRONMENT = {
     "GROUNDWIRE_STORE": "The store's URL, instead of `[store] url`.",
     "DATABASE_URL": "The same, where `GROUNDWIRE_STORE` is not set.",
+    "OPENAI_API_KEY": "The key for OpenAI. With `OPENAI_BASE_URL` alone any key will do.",
+    "OPENAI_BASE_URL": "Another server that speaks OpenAI's API, with its `/v1`.",
+    "ANTHROPIC_API_KEY": "The key for Anthropic.",
+    "ANTHROPIC_BASE_URL": "Another server that speaks Anthropic's API, without `/v1`.",
+    "GEMINI_API_KEY": "The key for Gemini.",
+    "GOOGLE_API_KEY": "The same, where `GEMINI_API_KEY` is not set.",
+    "GEMINI_BASE_URL": "Another server that speaks Gemini's API, without `/v1beta`.",
+    "OPENROUTER_API_KEY": "The key for OpenRouter.",
+    "OPENROUTER_BASE_URL": "OpenRouter's address without the prefix, such as one that ends in `/api`.",
+    "OPENROUTER_API_PREFIX": "What stands between that address and the endpoint: `/v1`, or nothing if it ends so.",
+    "OPENROUTER_CLIENT_TIMEOUT": "Seconds for a whole request, 120 by default; 0 switches it off.",
+    "OPENROUTER_OPEN_TIMEOUT": "Seconds to connect, 10 by default; 0 switches it off.",
+    "OPENROUTER_READ_TIMEOUT": "Seconds of silence that are borne, as the whole by default; 0 switches it off.",
     "NO_COLOR": "No colours on the command line.",
     "SOURCE_DATE_EPOCH": "The build's timestamp in the artifact, for builds that can be repeated.",
 }
@@ -165,5 +178,9 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
 def _variables() -> set[str]:
     """The variables that the code reads by a fixed name."""
     source = Path(groundwire.__file__).parent
-    pattern = re.compile(r'environ(?:\.get\(|\[)\s*"([A-Z_]+)"')
-    return {name for path in source.rglob("*.py") for name in pattern.findall(path.read_text(encoding="utf-8"))}
+    pattern = re.compile(r'environ(?:\.get\(|\[)\s*"([A-Z_]+)"|environ, "([A-Z]+_[A-Z_]+)"')
+    texts = [path.read_text(encoding="utf-8") for path in source.rglob("*.py")]
+    found = {first or second for text in texts for first, second in pattern.findall(text)}
+    return found | {
+        f"{vendor}_{what}" for vendor in ("OPENAI", "ANTHROPIC", "GEMINI") for what in ("API_KEY", "BASE_URL")
+    }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from groundwire.codecs._json import read_value
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import WireError
-from groundwire.contracts.replies import FailureKind
+from groundwire.contracts.failures import FailureKind
 
 _BY_STATUS = {
     400: FailureKind.INVALID_REQUEST,

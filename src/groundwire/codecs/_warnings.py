@@ -6,6 +6,9 @@ from msgspec import Struct, field
 
 from groundwire.codecs._conversions import SchemaWarning
 from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.replies import WireWarning
+
+__all__ = ["WIRE_WARNINGS", "Encoded", "Losses", "WireWarning"]
 
 WIRE_WARNINGS: dict[str, str] = {
     "arguments_not_object": "arguments that are no JSON object were sent wrapped, because the target takes objects only",
@@ -35,12 +38,6 @@ WIRE_WARNINGS: dict[str, str] = {
     "usage_dropped": "a usage counter that the target has no place for was left out",
 }
 """Every code with its meaning; the reference page is made from it."""
-
-
-class WireWarning(Struct, frozen=True, kw_only=True):
-    code: str
-    path: str
-    message: str
 
 
 class Encoded(Struct, frozen=True, kw_only=True):

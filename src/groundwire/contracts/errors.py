@@ -10,6 +10,7 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     │  └─ ArtifactError      tool_registry.json cannot be read
     ├─ WireError             a request, response or frame is not what its dialect says, or too odd to read
     ├─ NotExpressible        a request means something that the target dialect cannot say
+    ├─ ProviderError         a model's provider refused or failed; `failure` says how
     ├─ StoreError            the store refused or cannot do something
     │  └─ StoreUnavailable   the store cannot be reached now
     └─ NotFound              an approval, effect or session that was asked for does not exist, or was decided before
@@ -20,6 +21,8 @@ which never leaves the dispatcher.
 
 from enum import StrEnum
 from typing import ClassVar
+
+from groundwire.contracts.failures import Failure
 
 
 class ErrorType(StrEnum):
@@ -141,6 +144,16 @@ class NotExpressible(GroundwireError):
     def __init__(self, message: str, *, path: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.path = path
+
+
+class ProviderError(GroundwireError):
+    """A provider could not be asked, or did not answer as it should. The message never holds a secret."""
+
+    code = "provider_error"
+
+    def __init__(self, failure: Failure, *, hint: str = "") -> None:
+        super().__init__(failure.message, hint=hint)
+        self.failure = failure
 
 
 class StoreError(GroundwireError):

@@ -21,6 +21,8 @@ from groundwire.contracts.records import (
     ToolSample,
     UnreadableRecord,
 )
+from groundwire.contracts.replies import Reply, ReplyPart
+from groundwire.contracts.requests import ModelRequest, SendOptions
 
 
 class Clock(Protocol):
@@ -39,6 +41,18 @@ class Ids(Protocol):
     """Names for new things; never two alike."""
 
     def new(self, prefix: str) -> str: ...
+
+
+class Provider(Protocol):
+    """Asks a model. Fails with ProviderError; cancelling the caller's task ends the request."""
+
+    async def complete(self, request: ModelRequest, options: SendOptions = ...) -> Reply: ...
+
+    def stream(self, request: ModelRequest, options: SendOptions = ...) -> AsyncIterator[ReplyPart]:
+        """The same in pieces. Ends with a ReplyEnded, or raises; nothing is asked again once a piece was given."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Flags(Protocol):

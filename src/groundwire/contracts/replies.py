@@ -9,6 +9,8 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from groundwire.contracts.failures import Failure as Failure  # noqa: PLC0414 - shown here too
+from groundwire.contracts.failures import FailureKind as FailureKind  # noqa: PLC0414 - shown here too
 from groundwire.contracts.messages import CallItem, Item, Private
 
 
@@ -50,6 +52,14 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     private: Private = field(default_factory=dict)
 
 
+class WireWarning(Struct, frozen=True, kw_only=True):
+    """Something that translation could not carry over. `path` names the member of the request or reply."""
+
+    code: str
+    path: str
+    message: str
+
+
 class Alternative(Struct, frozen=True, kw_only=True):
     """A second or third answer to the same request (`n`, `candidateCount`)."""
 
@@ -67,6 +77,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     finish: Finish
     usage: Usage | None = None
     alternatives: tuple[Alternative, ...] = ()
+    warnings: tuple[WireWarning, ...] = ()
     extras: Private = field(default_factory=dict)
 
     @property
@@ -76,60 +87,6 @@ class Reply(Struct, frozen=True, kw_only=True):
     @property
     def calls(self) -> tuple[CallItem, ...]:
         return tuple(item for item in self.items if item.kind == "call")
-
-
-class FailureKind(StrEnum):
-    """What went wrong at a provider, in one vocabulary for all dialects."""
-
-    INVALID_REQUEST = "invalid_request"
-    AUTHENTICATION = "authentication"
-    BILLING = "billing"
-    PERMISSION = "permission"
-    NOT_FOUND = "not_found"
-    CONFLICT = "conflict"
-    TOO_LARGE = "too_large"
-    CONTEXT_FULL = "context_full"
-    CONTENT_FILTER = "content_filter"
-    MALFORMED_CALL = "malformed_call"
-    RATE_LIMIT = "rate_limit"
-    QUOTA = "quota"
-    CANCELLED = "cancelled"
-    TIMEOUT = "timeout"
-    OVERLOADED = "overloaded"
-    SERVER = "server"
-    BAD_RESPONSE = "bad_response"
-
-
-RETRYABLE_FAILURES = frozenset(
-    {
-        FailureKind.CONFLICT,
-        FailureKind.RATE_LIMIT,
-        FailureKind.TIMEOUT,
-        FailureKind.OVERLOADED,
-        FailureKind.SERVER,
-        FailureKind.BAD_RESPONSE,
-    }
-)
-
-
-class Failure(Struct, frozen=True, kw_only=True):
-    """An error as a provider reported it. `code`, `type` and `param` are its own words; `body` is what it sent."""
-
-    kind: FailureKind
-    message: str
-    status: int = 500
-    code: str | None = None
-    type: str | None = None
-    param: str | None = None
-    retry_after: float | None = None
-    should_retry: bool | None = None
-    request_id: str | None = None
-    detail: str | None = None
-    body: str = ""
-
-    @property
-    def retryable(self) -> bool:
-        return self.kind in RETRYABLE_FAILURES if self.should_retry is None else self.should_retry
 
 
 class ReplyStarted(Struct, frozen=True, kw_only=True, tag_field="kind", tag="reply.started"):

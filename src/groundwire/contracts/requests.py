@@ -102,3 +102,18 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     reasoning: ReasoningOptions | None = None
     stream: bool = False
     extras: Private = field(default_factory=dict)
+
+
+class SendOptions(Struct, frozen=True, kw_only=True):
+    """How one request is sent, beside what it says.
+
+    `overrides` are merged into the wire body, except for the members that the request owns. The transforms are named,
+    and work on the OpenAI-chat shape. `fallbacks` are models to try when this one fails.
+    """
+
+    overrides: JsonObject = field(default_factory=dict)
+    message_transforms: tuple[str, ...] = ()
+    tool_transforms: tuple[str, ...] = ()
+    response_transforms: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
+    timeout: float | None = None

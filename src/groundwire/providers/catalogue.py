@@ -1,0 +1,140 @@
+"""Which models there are, by which names, and at which provider each is asked.
+
+A name is an alias or entry of the catalogue, `provider/model` or `provider:model`, or a bare name with a well-known
+beginning. Moving to another model is a change of one alias here, nothing else.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct
+
+from groundwire.contracts.errors import ConfigError, ProviderError
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.replies import Usage
+
+_PREFIXES = (
+    (re.compile(r"gpt-|chatgpt-|o[1-9](?:-|$)|codex-"), "openai"),
+    (re.compile(r"claude-"), "anthropic"),
+    (re.compile(r"(?:models/)?(?:gemini|gemma)-"), "gemini"),
+)
+
+
+class ToolCalling(StrEnum):
+    """Whether a model may be trusted to call when it must (`enforced` asks for `reliable`)."""
+
+    UNKNOWN = "unknown"
+    UNRELIABLE = "unreliable"
+    RELIABLE = "reliable"
+
+
+class Prices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """In dollars per million tokens. Cached input costs `cached`, or as much as other input."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+    def cost_of(self, usage: Usage) -> float:
+        cached = min(usage.cached or 0, usage.input)
+        fresh = usage.input - cached
+        cached_price = self.input if self.cached is None else self.cached
+        return (fresh * self.input + cached * cached_price + usage.output * self.output) / 1_000_000
+
+
+class ModelEntry(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """One model. `model` is its name at the provider; `id` is ours, and the same if nothing else is said."""
+
+    id: str
+    provider: str
+    model: str = ""
+    aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    capabilities: frozenset[str] = frozenset()
+    tool_calling: ToolCalling = ToolCalling.UNKNOWN
+    presets: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
+    context_tokens: int | None = None
+    prices: Prices | None = None
+
+    @property
+    def wire_name(self) -> str:
+        return self.model or self.id
+
+
+BUILT_IN = (
+    ModelEntry(id="gemini-3.1-pro-preview", provider="gemini", aliases=("gemini-pro",), tags=("preview",)),
+    ModelEntry(id="gemini-3-flash-preview", provider="gemini", aliases=("gemini-flash",), tags=("preview",)),
+)
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """Where a name leads: ask `provider` for `model`."""
+
+    provider: str
+    model: str
+    entry: ModelEntry | None = None
+
+
+class Catalogue:
+    """The entries, found by id or alias. Later entries win over built-in ones of the same name."""
+
+    def __init__(
+        self, entries: Iterable[ModelEntry] = (), *, providers: Iterable[str] = (), default_provider: str = ""
+    ) -> None:
+        self.providers = tuple(providers)
+        self.default_provider = default_provider
+        self._entries: dict[str, ModelEntry] = {}
+        self._by_name: dict[str, ModelEntry] = {}
+        own = tuple(entries)
+        _refuse_shared_names(own)
+        for entry in (*BUILT_IN, *own):
+            self._entries[entry.id] = entry
+            for name in (entry.id, *entry.aliases):
+                self._by_name[name] = entry
+
+    @property
+    def entries(self) -> tuple[ModelEntry, ...]:
+        return tuple(self._entries.values())
+
+    def find(self, name: str) -> Route:
+        """Where this name leads, or a ProviderError of kind not_found with the nearest names."""
+        entry = self._by_name.get(name)
+        if entry is not None:
+            return Route(provider=entry.provider, model=entry.wire_name, entry=entry)
+        for separator in ("/", ":"):
+            provider, found, model = name.partition(separator)
+            if found and model and provider in self.providers:
+                entry = self._by_name.get(model)
+                known = entry if entry is not None and entry.provider == provider else None
+                return Route(provider=provider, model=known.wire_name if known else model, entry=known)
+        for pattern, provider in _PREFIXES:
+            if pattern.match(name) and provider in self.providers:
+                return Route(provider=provider, model=name)
+        if name and self.default_provider:
+            return Route(provider=self.default_provider, model=name)
+        raise self._unknown(name)
+
+    def _unknown(self, name: str) -> ProviderError:
+        near = difflib.get_close_matches(name, self._by_name, n=3)
+        wanted = next((provider for pattern, provider in _PREFIXES if pattern.match(name)), None)
+        if wanted:
+            hint = f"no key and no base URL for {wanted} is set"
+        elif near:
+            hint = f"did you mean {' or '.join(near)}?"
+        else:
+            hint = (
+                f"name it provider/model, with one of the providers {', '.join(self.providers) or '(none is set up)'}"
+            )
+        message = f"The model {name!r} is not known: {hint}."
+        return ProviderError(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404, code="model_not_found"))
+
+
+def _refuse_shared_names(entries: tuple[ModelEntry, ...]) -> None:
+    owners: dict[str, str] = {}
+    for entry in entries:
+        for name in (entry.id, *entry.aliases):
+            if owners.setdefault(name, entry.id) != entry.id:
+                raise ConfigError(f"The model name {name!r} belongs to {owners[name]!r} and to {entry.id!r}.")

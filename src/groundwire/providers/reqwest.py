@@ -1,0 +1,105 @@
+"""The transport on pyreqwest: one pool of connections, opened with the first request.
+
+Imported only by those who call out: the library costs 20 ms, and most commands never need it.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+
+from pyreqwest import exceptions
+from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.proxy import ProxyBuilder
+from pyreqwest.response import Response
+
+from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.failures import FailureKind
+from groundwire.providers.transport import HttpRequest, HttpResponse, Timeouts, TransportError
+
+
+class ReqwestTransport:
+    def __init__(self, timeouts: Timeouts | None = None, *, proxy: str = "", ca_file: str = "") -> None:
+        self._timeouts = timeouts or Timeouts()
+        self._proxy = proxy
+        self._ca_file = ca_file
+        self._client: Client | None = None
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        client = self._client = self._client or self._build()
+        stack = AsyncExitStack()
+        try:
+            builder = client.request(request.method, request.url).headers(request.headers).body_bytes(request.body)
+            if request.timeout:
+                builder = builder.timeout(timedelta(seconds=request.timeout))
+            response = await stack.enter_async_context(builder.build_streamed())
+        except exceptions.PyreqwestError as error:
+            await stack.aclose()
+            raise _translated(error) from None
+        return _Response(response, stack)
+
+    async def close(self) -> None:
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+    def _build(self) -> Client:
+        times = self._timeouts
+        builder = ClientBuilder().follow_redirects(False).error_for_status(False)
+        if times.connect:
+            builder = builder.connect_timeout(timedelta(seconds=times.connect))
+        read = times.total if times.read is None else times.read
+        if read:
+            builder = builder.read_timeout(timedelta(seconds=read))
+        if self._proxy:
+            builder = builder.proxy(ProxyBuilder.all(self._proxy))
+        if self._ca_file:
+            builder = builder.add_root_certificate_pem(_read_certificate(self._ca_file))
+        return builder.build()
+
+
+class _Response:
+    def __init__(self, response: Response, stack: AsyncExitStack) -> None:
+        self.status: int = response.status
+        self.headers: Mapping[str, str] = {key.lower(): value for key, value in response.headers.items()}
+        self._reader = response.body_reader
+        self._stack = stack
+
+    async def read(self) -> bytes:
+        try:
+            return bytes(await self._reader.bytes())
+        except exceptions.PyreqwestError as error:
+            raise _translated(error) from None
+        finally:
+            await self.close()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        try:
+            while (chunk := await self._reader.read_chunk()) is not None:
+                yield bytes(chunk)
+        except exceptions.PyreqwestError as error:
+            raise _translated(error) from None
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+
+def _read_certificate(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"The CA file {path} cannot be read: {error.strerror}") from None
+
+
+def _translated(error: exceptions.PyreqwestError) -> TransportError:
+    if isinstance(error, exceptions.ConnectTimeoutError):
+        return TransportError(FailureKind.TIMEOUT, "The connection was not made in time.")
+    if isinstance(error, exceptions.RequestTimeoutError):
+        return TransportError(FailureKind.TIMEOUT, "The answer did not come in time.")
+    if isinstance(error, exceptions.ConnectError):
+        return TransportError(FailureKind.OVERLOADED, "No connection could be made.")
+    if isinstance(error, exceptions.BuilderError):
+        return TransportError(FailureKind.INVALID_REQUEST, "The address or a header is not valid.")
+    return TransportError(FailureKind.BAD_RESPONSE, "The connection broke before the answer was complete.")

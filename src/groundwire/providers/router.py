@@ -1,0 +1,118 @@
+"""One provider in front of all: finds out where a model is asked, and goes on to the next one when it fails.
+
+What an earlier model said goes along to a fallback; its private data (signatures, ciphertexts) does not, because no
+other model can read it.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+
+from msgspec.structs import replace
+
+from groundwire.contracts.errors import ProviderError
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.messages import Item, Message, NativeItem, ResultItem, TextPart
+from groundwire.contracts.ports import Provider
+from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, WireWarning
+from groundwire.contracts.requests import ModelRequest, SendOptions
+from groundwire.providers.catalogue import Catalogue, Route
+
+_FINAL = frozenset(
+    {FailureKind.INVALID_REQUEST, FailureKind.TOO_LARGE, FailureKind.CONTENT_FILTER, FailureKind.CANCELLED}
+)
+"""Failures of the request itself: another model would be asked the same wrong thing."""
+
+_NO_OPTIONS = SendOptions()
+
+
+class ModelRouter:
+    """Asks the model that a request names, and its fallbacks in their order."""
+
+    def __init__(self, catalogue: Catalogue, providers: Mapping[str, Provider]) -> None:
+        self.catalogue = catalogue
+        self._providers = dict(providers)
+
+    async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
+        failed: ProviderError | None = None
+        for route in self._routes(request.model, options):
+            asked = _addressed(request, route, after=failed)
+            try:
+                reply = await self._provider(route).complete(asked, options)
+            except ProviderError as error:
+                failed = _going_on(error)
+            else:
+                return replace(reply, warnings=(*_notes(request, route, failed), *reply.warnings))
+        raise failed or _nobody(request.model)
+
+    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
+        failed: ProviderError | None = None
+        for route in self._routes(request.model, options):
+            asked = _addressed(request, route, after=failed)
+            passed_on = False
+            try:
+                async for part in self._provider(route).stream(asked, options):
+                    passed_on = True
+                    if isinstance(part, ReplyEnded):
+                        notes = (*_notes(request, route, failed), *part.reply.warnings)
+                        yield ReplyEnded(reply=replace(part.reply, warnings=notes))
+                    else:
+                        yield part
+            except ProviderError as error:
+                if passed_on:
+                    raise
+                failed = _going_on(error)
+            else:
+                return
+        raise failed or _nobody(request.model)
+
+    async def close(self) -> None:
+        for provider in self._providers.values():
+            await provider.close()
+
+    def _routes(self, name: str, options: SendOptions) -> list[Route]:
+        first = self.catalogue.find(name)
+        fallbacks = options.fallbacks or (first.entry.fallbacks if first.entry else ())
+        return [first, *(self.catalogue.find(fallback) for fallback in fallbacks)]
+
+    def _provider(self, route: Route) -> Provider:
+        try:
+            return self._providers[route.provider]
+        except KeyError:
+            raise _nobody(f"{route.provider}/{route.model}") from None
+
+
+def without_private(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """The conversation for another model: everything said and done, nothing that only the first could read."""
+    return tuple(_public(item) for item in items if not isinstance(item, NativeItem))
+
+
+def _public(item: Item) -> Item:
+    if isinstance(item, (Message, ResultItem)):
+        parts = tuple(
+            replace(part, private={}) if isinstance(part, TextPart) and part.private else part for part in item.parts
+        )
+        return replace(item, parts=parts, private={})
+    return item if isinstance(item, NativeItem) or not item.private else replace(item, private={})
+
+
+def _addressed(request: ModelRequest, route: Route, *, after: ProviderError | None) -> ModelRequest:
+    if after is None:
+        return replace(request, model=route.model)
+    return replace(request, model=route.model, items=without_private(request.items))
+
+
+def _going_on(error: ProviderError) -> ProviderError:
+    if error.failure.kind in _FINAL:
+        raise error
+    return error
+
+
+def _notes(request: ModelRequest, route: Route, failed: ProviderError | None) -> tuple[WireWarning, ...]:
+    if failed is None:
+        return ()
+    message = f"{request.model} failed ({failed.failure.kind}); {route.provider}/{route.model} answered."
+    return (WireWarning(code="fallback_used", path="model", message=message),)
+
+
+def _nobody(model: str) -> ProviderError:
+    message = f"No provider is set up for {model!r}."
+    return ProviderError(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404, code="model_not_found"))

@@ -1,0 +1,57 @@
+"""HTTP to providers as a seam, so that the client library can be exchanged; `reqwest` is the one in use.
+
+Knows bytes and timeouts; nothing of models, dialects or retries. Every way in which a connection can fail comes out as
+a TransportError with the kind of failure.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Protocol
+
+from msgspec import Struct, field
+
+from groundwire.contracts.failures import FailureKind
+
+
+class HttpRequest(Struct, frozen=True, kw_only=True):
+    url: str
+    method: str = "POST"
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    timeout: float = 0.0
+    """Seconds for everything, body included; 0 for as long as the pieces keep coming."""
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """Seconds; 0 switches a limit off. `read` is the silence that is borne between two pieces of a body."""
+
+    total: float = 120.0
+    connect: float = 10.0
+    read: float | None = None
+
+
+class TransportError(Exception):
+    """The request did not get an answer, or not all of it."""
+
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
+class HttpResponse(Protocol):
+    status: int
+    headers: Mapping[str, str]
+
+    async def read(self) -> bytes: ...
+
+    def chunks(self) -> AsyncIterator[bytes]: ...
+
+    async def close(self) -> None: ...
+
+
+class Transport(Protocol):
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """The status and the headers are there; the body is still to be read."""
+        ...
+
+    async def close(self) -> None: ...
