@@ -1,0 +1,137 @@
+"""What can go wrong with a model, on purpose and by plan: the same seed gives the same faults on every machine.
+
+A fault is data. The simulator's server acts it out on the socket; the scripted provider acts out the same in process.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from groundwire.contracts.messages import CallItem, Item, Message, TextPart
+from groundwire.contracts.replies import Finish, FinishReason, Reply
+
+
+class FaultKind(StrEnum):
+    TIMEOUT = "timeout"
+    """No answer at all; the connection stays open."""
+    STATUS = "status"
+    """An error status, with or without a hint when to come back."""
+    CUT = "cut"
+    """The connection ends after so many bytes of the body."""
+    TRUNCATED_CALL = "truncated_call"
+    """The arguments of the last call stop in the middle, because the answer was too long."""
+    MALFORMED_CALL = "malformed_call"
+    """The arguments of the last call are not JSON."""
+    EMPTY = "empty"
+    """An answer without content that claims to be complete."""
+    THINKING_LEAK = "thinking_leak"
+    """Thoughts in the text, between <think> tags."""
+    DUPLICATE_IDS = "duplicate_ids"
+    """All calls of the answer have one id."""
+    SLOW_DRIP = "slow_drip"
+    """Byte by byte, with a pause after each piece."""
+    WRONG_CONTENT_TYPE = "wrong_content_type"
+    """A web page where JSON or events are expected, with status 200."""
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """`status` and `retry_after` belong to STATUS, `at_byte` to CUT, `pause` (seconds) to TIMEOUT and SLOW_DRIP."""
+
+    kind: FaultKind
+    status: int = 500
+    retry_after: float | None = None
+    at_byte: int = 100
+    pause: float = 0.01
+
+
+DEFAULT_FAULTS: tuple[Fault, ...] = (
+    Fault(kind=FaultKind.STATUS, status=429, retry_after=0.01),
+    Fault(kind=FaultKind.STATUS, status=429),
+    Fault(kind=FaultKind.STATUS, status=500),
+    Fault(kind=FaultKind.STATUS, status=529),
+    Fault(kind=FaultKind.CUT, at_byte=60),
+    Fault(kind=FaultKind.TRUNCATED_CALL),
+    Fault(kind=FaultKind.MALFORMED_CALL),
+    Fault(kind=FaultKind.EMPTY),
+    Fault(kind=FaultKind.THINKING_LEAK),
+    Fault(kind=FaultKind.DUPLICATE_IDS),
+    Fault(kind=FaultKind.SLOW_DRIP),
+    Fault(kind=FaultKind.WRONG_CONTENT_TYPE),
+    Fault(kind=FaultKind.TIMEOUT, pause=600),
+)
+
+
+class ModelFaults:
+    """Which request (counted from 0) meets which fault: as listed in `at`, else by chance from `faults`."""
+
+    def __init__(
+        self,
+        *,
+        at: Mapping[int, Fault] | None = None,
+        seed: int = 0,
+        rate: float = 0.0,
+        faults: Sequence[Fault] = DEFAULT_FAULTS,
+    ) -> None:
+        if not 0 <= rate <= 1:
+            raise ValueError(f"rate is a share between 0 and 1, not {rate}")
+        self._at = dict(at or {})
+        self._seed = seed
+        self._rate = rate
+        self._faults = tuple(faults)
+
+    def fault(self, number: int) -> Fault | None:
+        if number in self._at:
+            return self._at[number]
+        if not self._rate or not self._faults:
+            return None
+        chance = Random(f"{self._seed}:{number}")  # noqa: S311 - repeatable, protects nothing
+        return chance.choice(self._faults) if chance.random() < self._rate else None
+
+
+def spoil(reply: Reply, fault: Fault | None) -> Reply:
+    """The reply with a fault of its content; faults of the connection leave it as it is."""
+    if fault is None:
+        return reply
+    items = reply.items
+    match fault.kind:
+        case FaultKind.TRUNCATED_CALL if reply.calls:
+            return replace(reply, items=_cut_last_call(items), finish=Finish(reason=FinishReason.LENGTH))
+        case FaultKind.MALFORMED_CALL if reply.calls:
+            return replace(reply, items=_break_last_call(items))
+        case FaultKind.EMPTY:
+            return replace(reply, items=(), finish=Finish(reason=FinishReason.END))
+        case FaultKind.THINKING_LEAK:
+            leak = "<think>The user wants an answer. I will give one.</think>"
+            rest = tuple(item for item in items if not isinstance(item, Message))
+            message = Message(role="assistant", parts=(TextPart(text=leak + reply.text),))
+            return replace(reply, items=(message, *rest))
+        case FaultKind.DUPLICATE_IDS if reply.calls:
+            first = reply.calls[0].call.call_id
+            return replace(reply, items=tuple(_with_id(item, first) for item in items))
+        case _:
+            return reply
+
+
+def _cut_last_call(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    return tuple(
+        _with_raw(item, item.call.raw[:-2]) if item is items[-1] and isinstance(item, CallItem) else item
+        for item in items
+    )
+
+
+def _break_last_call(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    return tuple(
+        _with_raw(item, item.call.raw[:-1] + ",}") if item is items[-1] and isinstance(item, CallItem) else item
+        for item in items
+    )
+
+
+def _with_raw(item: CallItem, raw: str) -> CallItem:
+    return replace(item, call=replace(item.call, raw=raw, arguments=None))
+
+
+def _with_id(item: Item, call_id: str) -> Item:
+    return replace(item, call=replace(item.call, call_id=call_id)) if isinstance(item, CallItem) else item
