@@ -1,0 +1,127 @@
+import pytest
+
+from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.errors import ProviderError
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, TextPart, say
+from groundwire.contracts.replies import ReplyEnded
+from groundwire.contracts.requests import ModelRequest, SendOptions
+from groundwire.providers.catalogue import Catalogue, ModelEntry
+from groundwire.providers.router import ModelRouter, without_private
+from groundwire.providers.scripted import Answer, ScriptedModel, ScriptedProvider
+
+
+class Recording(ScriptedProvider):
+    """A scripted provider that keeps what it was asked."""
+
+    def __init__(self, *answers):
+        super().__init__(ScriptedModel(*answers))
+        self.asked = []
+        self.closed = False
+
+    async def complete(self, request, options=SendOptions()):  # noqa: B008 - a frozen value
+        self.asked.append(request)
+        return await super().complete(request, options)
+
+    async def stream(self, request, options=SendOptions()):  # noqa: B008 - a frozen value
+        self.asked.append(request)
+        async for part in super().stream(request, options):
+            yield part
+
+    async def close(self):
+        self.closed = True
+
+
+def failing(kind):
+    return Answer(failure=Failure(kind=kind, message="no"))
+
+
+def router(first, second):
+    entries = (
+        ModelEntry(id="main", provider="one", fallbacks=("spare",)),
+        ModelEntry(id="spare", provider="two", model="spare-1"),
+    )
+    return ModelRouter(Catalogue(entries, providers=("one", "two")), {"one": first, "two": second})
+
+
+REQUEST = ModelRequest(model="main", items=(say("user", "hi"),))
+FINAL = {FailureKind.INVALID_REQUEST, FailureKind.TOO_LARGE, FailureKind.CONTENT_FILTER, FailureKind.CANCELLED}
+
+
+async def test_the_named_model_is_asked_under_its_own_name():
+    first = Recording("hello")
+    reply = await router(first, Recording()).complete(REQUEST)
+    assert reply.text == "hello"
+    assert reply.warnings == ()
+    assert [request.model for request in first.asked] == ["main"]
+
+
+@pytest.mark.parametrize("kind", sorted(set(FailureKind) - FINAL))
+async def test_a_model_that_fails_is_followed_by_its_fallback_and_the_reply_says_so(kind):
+    second = Recording("from the spare")
+    reply = await router(Recording(failing(kind)), second).complete(REQUEST)
+    assert reply.text == "from the spare"
+    assert [request.model for request in second.asked] == ["spare-1"]
+    assert [warning.code for warning in reply.warnings] == ["fallback_used"]
+
+
+@pytest.mark.parametrize("kind", sorted(FINAL))
+async def test_a_wrong_request_is_not_asked_elsewhere(kind):
+    second = Recording("x")
+    with pytest.raises(ProviderError) as caught:
+        await router(Recording(failing(kind)), second).complete(REQUEST)
+    assert caught.value.failure.kind == kind
+    assert second.asked == []
+
+
+async def test_the_last_failure_is_the_one_that_is_reported():
+    with pytest.raises(ProviderError) as caught:
+        await router(Recording(failing(FailureKind.SERVER)), Recording(failing(FailureKind.QUOTA))).complete(REQUEST)
+    assert caught.value.failure.kind == FailureKind.QUOTA
+
+
+async def test_fallbacks_of_the_request_come_before_those_of_the_catalogue():
+    second = Recording("x")
+    options = SendOptions(fallbacks=("two/other",))
+    await router(Recording(failing(FailureKind.SERVER)), second).complete(REQUEST, options)
+    assert [request.model for request in second.asked] == ["other"]
+
+
+async def test_a_stream_falls_back_before_its_first_piece_and_ends_with_the_note():
+    made = router(Recording(failing(FailureKind.OVERLOADED)), Recording("spare words"))
+    parts = [part async for part in made.stream(REQUEST)]
+    assert isinstance(parts[-1], ReplyEnded)
+    assert parts[-1].reply.text == "spare words"
+    assert [warning.code for warning in parts[-1].reply.warnings] == ["fallback_used"]
+
+
+async def test_a_fallback_gets_the_conversation_without_what_only_the_first_model_can_read():
+    private = {"gemini": {"thoughtSignature": "x"}}
+    items = (
+        say("user", "hi"),
+        ReasoningItem(text="hm", private=private),
+        Message(role="assistant", parts=(TextPart(text="so", private=private),), private=private),
+        CallItem(call=ToolCall(call_id="a", name="f", raw="{}"), private=private),
+        NativeItem(origin="gemini", value={"x": 1}),
+    )
+    # Both scripts begin with the step that the conversation has behind it.
+    second = Recording("", "x")
+    made = router(Recording("", failing(FailureKind.SERVER)), second)
+    await made.complete(ModelRequest(model="main", items=items))
+    public = second.asked[0].items
+    assert public == without_private(items)
+    assert [item.kind for item in public] == ["message", "reasoning", "message", "call"]
+    assert "thoughtSignature" not in repr(public)
+    assert public[3].call == items[3].call
+
+
+async def test_a_provider_that_is_not_set_up_is_a_named_error():
+    made = ModelRouter(Catalogue(providers=("one",), default_provider="one"), {})
+    with pytest.raises(ProviderError, match="No provider is set up for 'one/x'"):
+        await made.complete(ModelRequest(model="x"))
+
+
+async def test_closing_closes_all():
+    first, second = Recording(), Recording()
+    await router(first, second).close()
+    assert (first.closed, second.closed) == (True, True)
