@@ -18,6 +18,9 @@ from groundwire.contracts.failures import FailureKind
 from groundwire.providers.transport import HttpRequest, HttpResponse, Timeouts, TransportError
 
 
+_BAD_ADDRESS = TransportError(FailureKind.INVALID_REQUEST, "The address or a header is not valid.")
+
+
 class ReqwestTransport:
     def __init__(self, timeouts: Timeouts | None = None, *, proxy: str = "", ca_file: str = "") -> None:
         self._timeouts = timeouts or Timeouts()
@@ -36,6 +39,8 @@ class ReqwestTransport:
         except exceptions.PyreqwestError as error:
             await stack.aclose()
             raise _translated(error) from None
+        except ValueError:  # what the library says of an address that is none
+            raise _BAD_ADDRESS from None
         return _Response(response, stack)
 
     async def close(self) -> None:
@@ -101,5 +106,5 @@ def _translated(error: exceptions.PyreqwestError) -> TransportError:
     if isinstance(error, exceptions.ConnectError):
         return TransportError(FailureKind.OVERLOADED, "No connection could be made.")
     if isinstance(error, exceptions.BuilderError):
-        return TransportError(FailureKind.INVALID_REQUEST, "The address or a header is not valid.")
+        return _BAD_ADDRESS
     return TransportError(FailureKind.BAD_RESPONSE, "The connection broke before the answer was complete.")
