@@ -25,7 +25,7 @@ def resolve(attempt: Attempt) -> Deny | None:
     if entry is None:
         attempt.operator = "no such tool in this registry version"
         return no_such_tool(attempt.name)
-    attempt.entry = entry
+    attempt.resolve(entry)
     if attempt.parent is not None and attempt.parent.is_inside(entry.spec.tool_id):
         return Deny(
             type=ErrorType.LOOP_DETECTED,
@@ -42,7 +42,7 @@ def mask(attempt: Attempt) -> Deny | None:
         return None
     why = "masked" if not entry.allowed else "masked after a loop" if looped else "not offered to models"
     attempt.operator = f"{entry.spec.tool_id} is {why}"
-    attempt.entry = None  # from here on nothing may show that there is such a tool
+    attempt.resolve(None)  # from here on nothing may show that there is such a tool
     return no_such_tool(attempt.name)
 
 

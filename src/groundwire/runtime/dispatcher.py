@@ -108,9 +108,8 @@ class Dispatcher:
             attempt.step = "resolve"
             return await self._recorder.refuse(attempt, _no_handler(attempt.name, error))
         attempt.count()
-        is_guarded = attempt.key or entry.is_guarded
-        context = Context(attempt, self) if is_guarded or handler.wants_context else None
-        if context is not None and is_guarded:
+        context = Context(attempt, self) if handler.wants_context or handler.reconcile is not None else None
+        if attempt.key or entry.is_guarded:
             for name, gate in self._gates:
                 if self._on_step is not None:
                     self._on_step(name, attempt)
@@ -213,7 +212,7 @@ def _asks_the_same(attempt: Attempt, record: CallRecord) -> bool:
         return False
     if attempt.raw == record.raw:
         return True
-    attempt.entry = entry
+    attempt.resolve(entry)
     if entry is not None and size(attempt) is None and parse(attempt) is None:
         supply(attempt)
         attempt.warnings = ()

@@ -125,7 +125,9 @@ class Ledger:
         held = self._held.get((effect.tenant, effect.tool, effect.key))
         return held is not None and self._clock.now() < held.lease_until
 
-    def transition(self, attempt: Attempt, status: EffectStatus | None, *, note: str = "") -> Transition | None:
+    def transition(
+        self, attempt: Attempt, status: EffectStatus | None, *, note: str = "", result: bytes | None = None
+    ) -> Transition | None:
         """What the store must do with this attempt's reservation; None when it has none."""
         effect = attempt.effect
         if effect is None:
@@ -136,6 +138,7 @@ class Ledger:
             key=effect.key,
             attempt=effect.attempt,
             status=status,
+            result=result,
             note=note,
             now=self._clock.now(),
         )

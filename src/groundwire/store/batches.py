@@ -69,17 +69,18 @@ class InlineBatches:
         return await work.future
 
     def _may_go_at_once(self, loop: asyncio.AbstractEventLoop) -> bool:
+        task = asyncio.current_task(loop)
         if self._gathering is not loop:
             if self._gathering is not None:
                 if not self._gathering.is_closed():
                     return True  # another loop gathers; what is not its own goes alone
                 self._works.clear()  # of a loop that has ended, and its callers with it
             self._gathering = loop
-            self._leader = asyncio.current_task(loop)
+            self._leader = task
             self._credit = _IN_A_ROW
             loop.call_soon(self._drain, loop)
         self._credit -= 1
-        return self._credit >= 0 and not self._works and self._leader is asyncio.current_task(loop)
+        return self._credit >= 0 and not self._works and self._leader is task
 
     def _drain(self, loop: asyncio.AbstractEventLoop) -> None:
         with self._lock:
