@@ -18,6 +18,7 @@ from groundwire.contracts.events import ApprovalRequested
 from groundwire.contracts.ports import Clock, Flags, Ids, Store
 from groundwire.contracts.records import Charge, Confirmation
 from groundwire.contracts.results import ToolResult
+from groundwire.contracts.texts import storable
 from groundwire.registry import Handler
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.clock import to_iso
@@ -30,8 +31,10 @@ from groundwire.runtime.policies.budgets import stored_scope, within_budget
 from groundwire.runtime.policies.confirmation import is_agreed, waiting
 from groundwire.runtime.policies.gates import through_gates
 from groundwire.runtime.surface import Entry
-from groundwire.runtime.texts import storable
 from groundwire.runtime.threads import DaemonThreads
+
+GATES = ("look_up", "budget", "gates", "ground", "confirm", "reserve")
+"""The gatekeeper's methods in their order. `Entry.guards` says which of them a tool needs."""
 
 
 class Reconciled:
