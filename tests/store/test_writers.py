@@ -194,6 +194,17 @@ async def test_at_level_power_reservations_and_flushes_reach_the_disk(tmp_path):
     await store.shut()
 
 
+async def test_shutting_at_level_power_waits_for_what_was_just_handed_in(tmp_path):
+    engine = TroubledEngine(tmp_path / "store.db", syncs=True)
+    writer = Writer(engine, Chain(), syncs=True)
+    store = SqlStore(engine, writer, ThreadBatches(writer), SqlDatabase(None, engine.fetch_dicts))
+    reserving = asyncio.create_task(store.reserve(reservation()))
+    await asyncio.sleep(0)
+    await store.shut()
+    assert await reserving == Reserved()
+    assert engine.threads == ["groundwire-store"]  # nobody opened the file again after it was shut
+
+
 @pytest.mark.parametrize("durability", ["process", "power"])
 async def test_a_locked_file_is_unavailable_and_later_served(tmp_path, durability):
     path = tmp_path / "store.db"

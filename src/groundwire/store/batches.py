@@ -204,6 +204,8 @@ class ThreadBatches:
                 continue
 
     async def stop(self) -> None:
+        if self._works:  # their turn has not come yet
+            self._start()
         thread = self._thread
         if thread is None:
             return
