@@ -18,9 +18,6 @@ from groundwire.contracts.failures import FailureKind
 from groundwire.providers.transport import HttpRequest, HttpResponse, Timeouts, TransportError
 
 
-_BAD_ADDRESS = TransportError(FailureKind.INVALID_REQUEST, "The address or a header is not valid.")
-
-
 class ReqwestTransport:
     def __init__(self, timeouts: Timeouts | None = None, *, proxy: str = "", ca_file: str = "") -> None:
         self._timeouts = timeouts or Timeouts()
@@ -40,7 +37,7 @@ class ReqwestTransport:
             await stack.aclose()
             raise _translated(error) from None
         except ValueError:  # what the library says of an address that is none
-            raise _BAD_ADDRESS from None
+            raise _bad_address() from None
         return _Response(response, stack)
 
     async def close(self) -> None:
@@ -106,5 +103,9 @@ def _translated(error: exceptions.PyreqwestError) -> TransportError:
     if isinstance(error, exceptions.ConnectError):
         return TransportError(FailureKind.OVERLOADED, "No connection could be made.")
     if isinstance(error, exceptions.BuilderError):
-        return _BAD_ADDRESS
+        return _bad_address()
     return TransportError(FailureKind.BAD_RESPONSE, "The connection broke before the answer was complete.")
+
+
+def _bad_address() -> TransportError:
+    return TransportError(FailureKind.INVALID_REQUEST, "The address or a header is not valid.")
