@@ -27,7 +27,6 @@ def endpoint(dialect, base, **options):
         ),
     ],
 )
-@pytest.mark.requirement("A-083")
 def test_each_vendors_base_url_is_read_as_its_own_sdk_reads_it(dialect, base, stream, url):
     assert url_of(endpoint(dialect, base), "m-1", stream=stream) == url
 
