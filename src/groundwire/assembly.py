@@ -4,14 +4,15 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.ports import Clock, Flags, Store, TokenEstimator
+from groundwire.contracts.shapes import did_you_mean, explain_misfit
 from groundwire.registry import Registry
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, SystemClock
 from groundwire.runtime.dispatcher import StepHook
@@ -26,6 +27,8 @@ CONFIG_FILE = "groundwire.toml"
 DEFAULT_STORE = "sqlite:///groundwire.db"
 MEMORY = "memory://"
 
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=365 * 86_400)]
+
 
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str = DEFAULT_STORE
@@ -39,9 +42,9 @@ class AuditSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
 
 
 class LedgerTimes(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    lease_seconds: float = 20.0
-    wait_seconds: float = 30.0
-    confirmation_seconds: float = 300.0
+    lease_seconds: Seconds = 20.0
+    wait_seconds: Annotated[float, Meta(ge=0, le=365 * 86_400)] = 30.0
+    confirmation_seconds: Seconds = 300.0
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -77,7 +80,7 @@ class Runtime(CoreRuntime):
     ) -> None:
         if store is None:
             store = settings.store.url if settings is not None else MEMORY
-        settings = settings or Settings()
+        settings = _checked(settings, "the settings") if settings is not None else Settings()
         chain = Chain(_audit_key(settings.audit))
         parts = RuntimeParts(
             policies=Policies(profiles=settings.profiles, rules=settings.policies),
@@ -137,10 +140,28 @@ def _read(file: Path) -> Settings:
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} is not valid TOML: {error}") from None
+    return _checked(values, str(file))
+
+
+def _checked(values: object, source: str) -> Settings:
+    """The settings, if each is what it may be. Python does not look at them when it makes them, so this does."""
     try:
-        return msgspec.convert(values, Settings)
+        settings = msgspec.convert(msgspec.to_builtins(values), Settings)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{file}: {error}", hint="docs/reference/settings.md lists every setting") from None
+        fault, hint = explain_misfit(str(error), Settings)
+        hint = hint or "docs/reference/settings.md lists every setting"
+        raise ConfigError(f"{source}: {fault}", hint=hint) from None
+    except TypeError as error:
+        raise ConfigError(f"{source}: {error}") from None
+    for index, rule in enumerate(settings.policies):
+        for name in rule.profiles:
+            if name and name not in settings.profiles:
+                known = ", ".join(sorted(settings.profiles)) or "none is configured"
+                fault = f"policies[{index}].profiles: there is no profile {name!r}"
+                raise ConfigError(
+                    f"{source}: {fault}", hint=did_you_mean(name, settings.profiles) or f"profiles: {known}"
+                )
+    return settings
 
 
 def _audit_key(audit: AuditSettings) -> bytes | None:
