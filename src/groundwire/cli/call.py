@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groundwire.cli.options import global_options, json_option, registry_option, tenant_option
+from groundwire.cli.options import TEXT, global_options, json_option, registry_option, tenant_option
 from groundwire.cli.output import clean, nearest, note, pretty_json, print_json, print_text, reserved_stdout
 
 if TYPE_CHECKING:
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", type=TEXT)
 @click.argument("arguments", metavar="[ARGS_JSON]", default="{}")
-@click.option("--session", metavar="ID", help="The conversation that the call belongs to.")
+@click.option("--session", type=TEXT, metavar="ID", help="The conversation that the call belongs to.")
 @click.option("--mode", type=click.Choice(["text", "voice"]), help="How the caller talks. Default: text.")
-@click.option("--profile", metavar="NAME", help="A profile of the configuration.")
-@click.option("--idempotency-key", metavar="KEY", help="The same key and arguments again give the stored result.")
-@click.option("--call-id", metavar="ID", help="The call's own id; made up when not given.")
+@click.option("--profile", type=TEXT, metavar="NAME", help="A profile of the configuration.")
+@click.option(
+    "--idempotency-key", type=TEXT, metavar="KEY", help="The same key and arguments again give the stored result."
+)
+@click.option("--call-id", type=TEXT, metavar="ID", help="The call's own id; made up when not given.")
 @click.option("--as-model", is_flag=True, help="Under the rules for a model's calls, not an operator's.")
-@click.option("--request-id", metavar="ID", help="The request that the call is about.")
-@click.option("--actor", metavar="NAME", help="Who acts.")
-@click.option("--user", metavar="ID", help="The user, for variants of a tool.")
-@click.option("--organisation", metavar="ID", help="The organisation, for variants of a tool.")
+@click.option("--request-id", type=TEXT, metavar="ID", help="The request that the call is about.")
+@click.option("--actor", type=TEXT, metavar="NAME", help="Who acts.")
+@click.option("--user", type=TEXT, metavar="ID", help="The user, for variants of a tool.")
+@click.option("--organisation", type=TEXT, metavar="ID", help="The organisation, for variants of a tool.")
 @tenant_option
 @registry_option
 @json_option
