@@ -47,7 +47,7 @@ def explain(schema=SCHEMA, **arguments):
         ({"query": "ABC"}, "query", ErrorDetail.INVALID_VALUE, "^[a-z]*$"),
         ({"query": "abc", "kind": "c"}, "kind", ErrorDetail.INVALID_VALUE, '"a", "b", not "c"'),
         ({"query": "abc", "fixed": 8}, "fixed", ErrorDetail.INVALID_VALUE, "7"),
-        ({"query": "abc", "tags": []}, "tags", ErrorDetail.INVALID_VALUE, "at least 1 items"),
+        ({"query": "abc", "tags": []}, "tags", ErrorDetail.INVALID_VALUE, "at least 1 item,"),
         ({"query": "abc", "tags": ["a", 2]}, "tags[1]", ErrorDetail.TYPE_MISMATCH, "a string, not 2"),
         ({"query": "abc", "who": {}}, "who.age", ErrorDetail.MISSING_ARGUMENT, "required"),
         ({"query": "abc", "who": {"age": "x"}}, "who.age", ErrorDetail.TYPE_MISMATCH, "a whole number"),

@@ -9,6 +9,7 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.decisions import Deny, Fault
 from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.tools import ToolSpec
+from groundwire.runtime.texts import count_of
 
 MAX_FAULTS = 8
 SHOWN_CHARS = 80
@@ -100,9 +101,9 @@ def _advice(kind: str, value: Any, found: Any, message: str, known: list[str]) -
             return f"send a number {bound} {value}, not {_show(found)}."
         case "minLength" | "maxLength" | "minItems" | "maxItems":
             bound = "at least" if kind.startswith("min") else "at most"
-            unit = "characters" if kind.endswith("Length") else "items"
+            unit = "character" if kind.endswith("Length") else "item"
             size = len(found) if isinstance(found, (str, list)) else 0
-            return f"send {bound} {value} {unit}, not {size}."
+            return f"send {bound} {count_of(value, unit)}, not {size}."
         case "pattern":
             return f"send text that matches {_clip(str(value), 200)}, not {_show(found)}."
         case _:
