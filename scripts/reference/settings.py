@@ -59,7 +59,7 @@ MEANINGS = {
     "Overrides.softMs": "A call that takes longer gets a warning.",
     "Overrides.hardMs": "A call that takes longer is ended.",
     "Overrides.maxArgsBytes": "The size of the argument text.",
-    "Overrides.maxOutputBytes": "The size of the result as JSON.",
+    "Overrides.maxOutputBytes": "The size of the result as JSON, with the details and intents of an envelope.",
     "Overrides.confirm": "Whether a person must agree.",
     "Overrides.grounding": "What happens when evidence is missing.",
     "Overrides.repeatLimit": "The number of the identical call that is refused.",

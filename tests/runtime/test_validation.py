@@ -105,3 +105,20 @@ def test_whole_floats_become_integers_where_the_schema_asks_for_them():
     assert folded == given
     assert [type(folded["count"]), type(folded["price"]), type(folded["other"])] == [int, float, float]
     assert [type(folded["rows"][0]["n"]), type(folded["rows"][0]["m"])] == [int, float]
+
+
+@pytest.mark.parametrize(
+    ("parts", "pointer"),
+    [((), ""), (("limit",), "/limit"), (("customer", "tags", 1), "/customer/tags/1"), (("a/b", "c~d"), "/a~1b/c~0d")],
+)
+def test_a_fault_has_a_pointer_for_machines(parts, pointer):
+    schema = {"type": "integer"}
+    value = "x"
+    for part in reversed(parts):
+        if isinstance(part, str):
+            schema, value = {"type": "object", "properties": {part: schema}}, {part: value}
+        else:
+            schema, value = {"type": "array", "items": schema}, [0] * part + [value]
+    validator = Draft202012Validator(schema)
+    denied = explain_faults(ToolSpec(tool_id="t", wire_name="t", parameters={}), validator, value)
+    assert [fault.pointer for fault in denied.faults] == [pointer]

@@ -68,6 +68,11 @@ def path_of(parts: Sequence[str | int]) -> str:
     return path or "arguments"
 
 
+def _pointer(parts: Sequence[str | int]) -> str:
+    """`/customer/tags/1`; the arguments as a whole are the empty pointer (RFC 6901)."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
 def _fault(error: Any, arguments: JsonObject, spec: ToolSpec) -> Fault:
     kind, value = error.kind.name, error.kind.value
     parts = list(error.instance_path)
@@ -77,7 +82,8 @@ def _fault(error: Any, arguments: JsonObject, spec: ToolSpec) -> Fault:
         parts.append(value[0])
     found = _at(arguments, list(error.instance_path))
     message = _advice(kind, value, found, error.message, _known_names(spec, error.instance_path))
-    return Fault(path=path_of(parts), message=message, detail=_DETAILS.get(kind, ErrorDetail.INVALID_VALUE))
+    detail = _DETAILS.get(kind, ErrorDetail.INVALID_VALUE)
+    return Fault(path=path_of(parts), message=message, detail=detail, pointer=_pointer(parts))
 
 
 def _advice(kind: str, value: Any, found: Any, message: str, known: list[str]) -> str:
