@@ -14,6 +14,7 @@ from groundwire.contracts.results import ErrorInfo, ToolResult, decode_result, e
 from groundwire.runtime.invocation import Outcome
 from groundwire.runtime.policies.sizes import output_too_large
 from groundwire.runtime.surface import Entry
+from groundwire.runtime.validation import TOO_DEEP_TO_TELL, errors_of
 
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS
 
@@ -75,8 +76,9 @@ def guard_output(entry: Entry, outcome: Outcome) -> Output:
             return _replace(entry, output, ErrorType.TOOL_OUTPUT_TOO_LARGE, None, message, shown=message)
     validator = entry.tool.result_validator
     if validator is not None and not validator.is_valid(output.data):
-        fault = next(iter(validator.iter_errors(output.data)))
-        return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.RESULT_SCHEMA, fault.message)
+        fault = next(errors_of(entry.spec.result, validator, output.data), None)
+        message = fault.message if fault is not None else TOO_DEEP_TO_TELL
+        return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.RESULT_SCHEMA, message)
     return output
 
 
