@@ -52,7 +52,7 @@ MEANINGS = {
     "Profile.deny": "Names or globs of those that may not. Wins over `allow`.",
     "Profile.limits": "Limits under this profile.",
     "Profile.maxRefusals": "After so many refused calls in a row a model gets no more calls in this turn.",
-    "PolicyRule.tools": "Names or globs, over tool ids and wire names.",
+    "PolicyRule.tools": "Names or globs, over tool ids and wire names. `*` and `?` are wildcards, nothing else is.",
     "PolicyRule.modes": "`text`, `voice`; empty: both.",
     "PolicyRule.profiles": "Names of profiles; empty: all, and none.",
     "PolicyRule.limits": "The limits for them.",
