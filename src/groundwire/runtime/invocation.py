@@ -98,13 +98,17 @@ def _coroutine(
             made: Coroutine[Any, Any, Any] = handler.function(**arguments)
             return made
         case "sync":
-            return _in_thread(threads, partial(handler.function, **arguments))
+            return _in_thread(attempt, threads, partial(handler.function, **arguments))
         case "stream":
             return _drain(attempt, handler.function(**arguments))
 
 
-async def _in_thread(threads: DaemonThreads, function: Callable[[], Any]) -> Any:
-    value = await threads.run(function)
+async def _in_thread(attempt: Attempt, threads: DaemonThreads, function: Callable[[], Any]) -> Any:
+    try:
+        value = await threads.run(function)
+    except asyncio.CancelledError:
+        await attempt.cancel_children()  # they run in tasks of their own
+        raise
     return await value if isinstance(value, Coroutine) else value
 
 
