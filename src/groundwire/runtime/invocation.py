@@ -174,9 +174,11 @@ def crashed(attempt: Attempt) -> Outcome:
 def _crash(attempt: Attempt, operator: str) -> Outcome:
     """An exception nobody planned. The model learns that it failed, the operator learns how."""
     log.error("tool %s failed (call %s)\n%s", attempt.name, attempt.call_id, operator)
+    may_have_acted = attempt.entry is not None and attempt.entry.is_action
+    advice = "Whether it took effect is not known." if may_have_acted else "It gave no result."
     info = ErrorInfo(
         type=ErrorType.INTERNAL,
-        message=f"{attempt.name} failed unexpectedly. Do not rely on it having worked.",
+        message=f"{attempt.name} failed unexpectedly. {advice}",
         detail=ErrorDetail.HANDLER_RAISED,
         partial_side_effects=True,
     )
