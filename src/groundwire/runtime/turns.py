@@ -204,6 +204,7 @@ class Turn:
     def rebuild(self, records: Sequence[CallRecord], decode: Callable[[bytes], ToolResult]) -> None:
         """Count again what a turn that was cut off had already done, from its stored calls in their order.
 
+        For whoever resumes it: an application's own loop after a crash, or after an approval that took a restart.
         What handlers said they spent (`context.charge`) is not in the records and is not counted again.
         """
         for record in records:
