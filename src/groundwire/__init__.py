@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from groundwire.runtime.context import Context
     from groundwire.runtime.invocation import Progress
     from groundwire.runtime.ledger import LedgerTimes
+    from groundwire.runtime.metrics import to_prometheus
     from groundwire.runtime.policies.limits import ASSISTANT_PROFILE, Overrides, PolicyRule, Profile
     from groundwire.runtime.turns import Turn
 
@@ -53,6 +54,7 @@ _HOMES = {
     "Variant": "groundwire.contracts.tools",
     "load_settings": "groundwire.assembly",
     "say": "groundwire.contracts.messages",
+    "to_prometheus": "groundwire.runtime.metrics",
     "tool": "groundwire.registry",
 }
 
@@ -88,6 +90,7 @@ __all__ = [
     "Variant",
     "load_settings",
     "say",
+    "to_prometheus",
     "tool",
 ]
 

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.ports import Clock, Flags, Store, TokenEstimator
+from groundwire.contracts.shapes import did_you_mean, explain_misfit
 from groundwire.registry import Registry
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, SystemClock
 from groundwire.runtime.dispatcher import StepHook
@@ -71,7 +72,7 @@ class Runtime(CoreRuntime):
     ) -> None:
         if store is None:
             store = settings.store.url if settings is not None else MEMORY
-        settings = settings or Settings()
+        settings = _checked(settings, "the settings") if settings is not None else Settings()
         chain = Chain(_audit_key(settings.audit))
         parts = RuntimeParts(
             policies=Policies(profiles=settings.profiles, rules=settings.policies),
@@ -130,10 +131,28 @@ def _read(file: Path) -> Settings:
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} is not valid TOML: {error}") from None
+    return _checked(values, str(file))
+
+
+def _checked(values: object, source: str) -> Settings:
+    """The settings, if each is what it may be. Python does not look at them when it makes them, so this does."""
     try:
-        return msgspec.convert(values, Settings)
+        settings = msgspec.convert(msgspec.to_builtins(values), Settings)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{file}: {error}", hint="docs/reference/settings.md lists every setting") from None
+        fault, hint = explain_misfit(str(error), Settings)
+        hint = hint or "docs/reference/settings.md lists every setting"
+        raise ConfigError(f"{source}: {fault}", hint=hint) from None
+    except TypeError as error:
+        raise ConfigError(f"{source}: {error}") from None
+    for index, rule in enumerate(settings.policies):
+        for name in rule.profiles:
+            if name and name not in settings.profiles:
+                known = ", ".join(sorted(settings.profiles)) or "none is configured"
+                fault = f"policies[{index}].profiles: there is no profile {name!r}"
+                raise ConfigError(
+                    f"{source}: {fault}", hint=did_you_mean(name, settings.profiles) or f"profiles: {known}"
+                )
+    return settings
 
 
 def _audit_key(audit: AuditSettings) -> bytes | None:

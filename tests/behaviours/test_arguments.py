@@ -2,12 +2,16 @@
 
 import dataclasses
 import enum
+import json
 import math
 
 import pydantic
 import pytest
+from msgspec import UNSET
 
 from groundwire import ErrorType, Overrides, PolicyRule, Settings, Tool, tool
+from groundwire.contracts.results import encode_result
+from groundwire.contracts.schemas import envelope_problems
 from groundwire.testing import assert_failed, assert_ok
 
 
@@ -219,3 +223,18 @@ async def test_what_only_the_models_own_validator_refuses_is_a_validation_error_
     error = assert_failed(await runtime.call("pack", blank), ErrorType.VALIDATION, detail="INVALID_VALUE")
     assert "who.name" in error.message or "who:" in error.message
     assert (error.retryable, error.partial_side_effects) == (False, False)
+
+
+async def test_each_error_has_its_place_in_the_arguments_for_machines(make):
+    schema = {
+        "type": "object",
+        "properties": {"tags": {"type": "array", "items": {"type": "string"}}, "limit": {"type": "integer"}},
+        "required": ["query"],
+    }
+    runtime = make(Tool(name="find", description="F.", parameters=schema, handler=lambda **_: 1))
+    result = await runtime.call("find", {"tags": ["a", 2], "limit": "x"})
+    assert sorted(result.meta.error_paths) == ["/limit", "/query", "/tags/1"]
+    assert len(result.errors) == 3
+    assert envelope_problems(json.loads(encode_result(result))) == []
+    unreadable = await runtime.call("find", "{")
+    assert unreadable.meta.error_paths is UNSET

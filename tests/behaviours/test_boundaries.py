@@ -6,12 +6,28 @@ import os
 import threading
 
 import pytest
+from msgspec import UNSET
 
-from groundwire import Budget, Ground, Registry, Runtime, Settings, Tool, say, tool
+from groundwire import (
+    Budget,
+    ErrorType,
+    Ground,
+    Overrides,
+    PolicyRule,
+    Registry,
+    Runtime,
+    Settings,
+    Tool,
+    ToolResult,
+    say,
+    tool,
+)
 from groundwire.assembly import AuditSettings
+from groundwire.contracts.intents import Intent
+from groundwire.contracts.results import Meta
 from groundwire.registry.build import build, check
 from groundwire.registry.sample import write_sample
-from groundwire.testing import assert_ok
+from groundwire.testing import assert_failed, assert_ok
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
@@ -225,3 +241,46 @@ async def test_nothing_waits_for_ever_when_calls_are_made_at_once(make):
     runtime = make(act)
     await asyncio.gather(*(runtime.call("act", {"n": 1}, idempotency_key="k") for _ in range(50)))
     assert runs == [1]
+
+
+def wordy(details, *, ok=True, data=None, intents=()):
+    def answer():
+        meta = Meta(details={"d": "x" * details})
+        if ok:
+            return ToolResult.success(data, meta=meta, intents=intents)
+        return ToolResult.failure(ErrorType.PERMANENT, "It failed.", meta=meta)
+
+    return Tool(name="answer", description="A.", handler=answer)
+
+
+HUNDRED = Settings(policies=(PolicyRule(limits=Overrides(max_output_bytes=100)),))
+FRAME = len(b'{"d":""}')
+
+
+async def test_details_count_towards_the_size_of_a_result(make):
+    data = "x" * 40
+    room = 100 - len(data) - 2 - FRAME
+    assert_ok(await make(wordy(room, data=data), settings=HUNDRED).call("answer"))
+    result = await make(wordy(room + 1, data=data), settings=HUNDRED).call("answer")
+    assert "101 bytes" in assert_failed(result, ErrorType.TOOL_OUTPUT_TOO_LARGE).message
+    assert result.meta.details is UNSET
+
+
+async def test_intents_count_towards_the_size_of_a_result(make):
+    def intents(size):
+        return (Intent(type="NOTE", payload={"d": "x" * size}),)
+
+    room = 100 - len(b"null") - 2 * FRAME
+    assert_ok(await make(wordy(0, intents=intents(room)), settings=HUNDRED).call("answer"))
+    result = await make(wordy(0, intents=intents(room + 1)), settings=HUNDRED).call("answer")
+    assert_failed(result, ErrorType.TOOL_OUTPUT_TOO_LARGE)
+    assert result.intents == ()
+
+
+async def test_a_failure_keeps_its_error_but_not_details_beyond_the_limit(make):
+    kept = await make(wordy(100 - FRAME, ok=False), settings=HUNDRED).call("answer")
+    assert kept.meta.details == {"d": "x" * (100 - FRAME)}
+    cut = await make(wordy(101 - FRAME, ok=False), settings=HUNDRED).call("answer")
+    assert assert_failed(cut, ErrorType.PERMANENT).message == "It failed."
+    assert cut.meta.details is UNSET
+    assert cut.warnings == ("What the tool added about its failure was too large to keep.",)

@@ -267,3 +267,14 @@ async def test_an_operators_rule_can_set_a_budget_for_tools_it_did_not_write(mak
     async with runtime.turn() as turn:
         assert_ok(await call(runtime, turn, n=1))
         assert_failed(await call(runtime, turn, n=2), ErrorType.BUDGET_EXCEEDED)
+
+
+async def test_a_call_that_loses_the_race_for_a_stored_budget_is_told_the_same_limit(make):
+    act, runs = counted("act", "action", budget=[Budget(name="b", by="session", max=1)])
+    runtime = make(act)
+    results = await asyncio.gather(*(runtime.call("act", {"n": n}, session="s") for n in range(2)))
+    assert len(runs) == 1
+    (error,) = [result.error for result in results if not result.ok]
+    assert error.message == (
+        "act was not run: the limit of 1 tool call per session is reached. Answer with what you have."
+    )

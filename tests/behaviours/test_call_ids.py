@@ -179,3 +179,49 @@ async def test_a_call_id_tells_a_model_nothing_about_tools_that_it_may_not_see(m
     assert_ok(await runtime.call("secret", {}, session="s", call_id="c1"))
     result = await runtime.call(name, {}, session="s", call_id="c1", caller="model")
     assert_failed(result, ErrorType.NOT_FOUND, detail="UNKNOWN_TOOL")
+
+
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///calls.db"])
+@pytest.mark.parametrize("category", ["retrieval", "action"])
+async def test_the_same_id_in_two_open_turns_of_a_session_runs_once(make, tmp_path, monkeypatch, url, category):
+    monkeypatch.chdir(tmp_path)
+    started, going = asyncio.Event(), asyncio.Event()
+    runs = []
+
+    async def look():
+        runs.append("run")
+        started.set()
+        await going.wait()
+        return len(runs)
+
+    runtime = make(Tool("look", description="L.", handler=look, category=category), store=url)
+    async with runtime.turn(session="s") as one, runtime.turn(session="s") as two:
+        first = asyncio.ensure_future(runtime.call("look", turn=one, call_id="c1"))
+        second = asyncio.ensure_future(runtime.call("look", turn=two, call_id="c1"))
+        await started.wait()
+        assert not two.cancel("c1")  # it runs in the other turn
+        going.set()
+        results = await asyncio.gather(first, second)
+    assert [result.data for result in results] == [1, 1]
+    assert sorted(result.meta.replayed for result in results) == [False, True]
+    assert runs == ["run"]
+
+
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///calls.db"])
+async def test_an_id_that_ended_in_one_open_turn_replays_in_another(make, tmp_path, monkeypatch, url):
+    monkeypatch.chdir(tmp_path)
+    look, runs = counting()
+    runtime = make(look, store=url)
+    async with runtime.turn(session="s") as one, runtime.turn(session="s") as two:
+        first = await runtime.call("look", {"query": "a"}, turn=one, call_id="c1")
+        second = await runtime.call("look", {"query": "a"}, turn=two, call_id="c1")
+    assert (first.meta.replayed, second.meta.replayed, runs) == (False, True, ["a"])
+
+
+async def test_the_same_id_in_open_turns_of_two_sessions_are_two_calls(make):
+    look, runs = counting()
+    runtime = make(look)
+    async with runtime.turn(session="s") as one, runtime.turn(session="t") as two:
+        for turn in (one, two):
+            assert_ok(await runtime.call("look", {"query": "a"}, turn=turn, call_id="c1"))
+    assert runs == ["a", "a"]

@@ -198,3 +198,15 @@ async def test_a_call_that_failed_after_others_does_not_undo_their_wishes(make):
         await runtime.call("wish", turn=turn)
         await runtime.call("fail", turn=turn)
     assert await state_of(runtime) == {"pending_message": {"text": "hello"}}
+
+
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///wishes.db"])
+async def test_a_pending_message_is_given_to_one_of_two_turns_that_are_open_at_once(make, tmp_path, monkeypatch, url):
+    monkeypatch.chdir(tmp_path)
+    runtime = make(wishing(pending("hello"), name="one"), store=url)
+    await runtime.call("one", session="s")
+    async with runtime.turn(session="s") as first, runtime.turn(session="s") as second:
+        assert [turn.pending_message for turn in (first, second)] == [{"text": "hello"}, None]
+        await runtime.end_session("s")  # somebody else changes the session meanwhile
+    async with runtime.turn(session="s") as third:
+        assert third.pending_message is None

@@ -1,6 +1,7 @@
 """Tools that call tools: one budget, one audit trail, no circles, and cancellation for all of them."""
 
 import asyncio
+from concurrent.futures import CancelledError
 
 import pytest
 
@@ -177,6 +178,39 @@ async def test_what_cuts_off_the_parent_cancels_the_child(make, calls_of, how, c
     ends = {row.tool: row.error_type for row in await calls_of(runtime)}
     assert ends == {"hang": "CANCELLED", "middle": "CANCELLED", "outer": "TIMEOUT" if how == "time" else "CANCELLED"}
     assert [effect.status for effect in await runtime.effects()] == (["unknown"] if category == "action" else [])
+
+
+@pytest.mark.requirement("OQ-19")
+@pytest.mark.parametrize("category", ["retrieval", "action"])
+@pytest.mark.parametrize("how", ["turn", "task", "time"])
+async def test_what_cuts_off_a_parent_in_a_thread_cancels_the_child_and_refuses_the_next(make, calls_of, how, category):
+    hang, started = hanging(category)
+    leaf, runs = counting()
+    refused = asyncio.get_running_loop().create_future()
+
+    @tool(category="action", hard_ms=20 if how == "time" else 10_000)
+    def outer(context: Context) -> None:
+        """Call, and call again when that was cancelled."""
+        with pytest.raises(CancelledError):
+            context.call_sync("hang")
+        with pytest.raises(ToolError) as caught:
+            context.call_sync("leaf")
+        refused.get_loop().call_soon_threadsafe(refused.set_result, caught.value.message)
+
+    runtime = make(outer, hang, leaf)
+    async with runtime.turn(session="s") as turn:
+        task = asyncio.ensure_future(runtime.call("outer", turn=turn, call_id="c1"))
+        await started.wait()
+        if how == "turn":
+            turn.cancel("c1")
+        elif how == "task":
+            task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled() is (how == "task")
+        assert await refused == "The call has ended."
+    ends = {row.tool: row.error_type for row in await calls_of(runtime)}
+    assert ends == {"hang": "CANCELLED", "outer": "TIMEOUT" if how == "time" else "CANCELLED"}
+    assert runs == []
 
 
 async def test_a_handler_in_a_thread_calls_other_tools_as_well(make):

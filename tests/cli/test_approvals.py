@@ -53,7 +53,7 @@ def test_a_question_is_decided_once(question, run):
 
 
 def test_an_expired_question_is_shown_as_expired_and_cannot_be_approved(project, run, run_json, confirmed_tool):
-    Path("groundwire.toml").write_text("[ledger]\nconfirmationSeconds = 0.0\n")
+    Path("groundwire.toml").write_text("[ledger]\nconfirmationSeconds = 0.000001\n")
     confirmed_tool()
     run("call", "wipe_disk")
     assert run_json("approvals", "list") == []

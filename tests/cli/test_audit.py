@@ -161,3 +161,40 @@ def test_a_damaged_database_is_an_error(project, run, command):
     result = run(*command)
     assert result.exit_code == 1
     assert result.stderr.startswith("error[store_error]:")
+
+
+def test_a_store_that_is_not_there_cannot_be_verified_and_is_not_made(project, run):
+    before = sorted(Path().iterdir())
+    for args in ((), ("--json",), ("--checkpoint",)):
+        result = run("audit", "verify", *args)
+        assert result.exit_code == 1
+        assert result.stdout == ""
+        assert "error[store_error]: there is no store at sqlite:///groundwire.db" in result.stderr
+        assert sorted(Path().iterdir()) == before
+
+
+def test_an_empty_store_is_verified_as_empty(project, run):
+    run("call", "get_weather", '{"city": "Oslo"}', "--profile", "nobody")  # opens the store, and is refused before it
+    result = run("audit", "verify")
+    assert result.exit_code == 0
+    assert "There are no records to verify." in result.stdout
+
+
+def test_a_problem_is_told_once(recorded, run):
+    change("UPDATE audit SET tool_name = 'set_weather' WHERE seq = 2")
+    (line,) = [line for line in run("audit", "verify").stdout.splitlines() if line.startswith("record 2")]
+    assert line.count("record 2") == 1
+    assert line.endswith("): changed: its content is not what was chained")
+
+
+@pytest.mark.parametrize("age", ["999999w", "999999999999w"])
+def test_an_age_before_all_time_removes_nothing(recorded, run, age):
+    result = run("audit", "prune", "--older-than", age)
+    assert result.exit_code == 0
+    assert "Removed 0 records from before 0001-01-01T00:00:00.000Z." in result.stdout
+
+
+def test_an_age_longer_than_any_time_is_a_usage_error(recorded, run):
+    result = run("audit", "prune", "--older-than", "1000000000000w")
+    assert result.exit_code == 2
+    assert "longer than any time" in result.stderr

@@ -246,3 +246,51 @@ def test_logs_go_to_stderr_and_only_when_they_matter(project, groundwire, add_to
     quiet, verbose = groundwire("call", "log_it"), groundwire("--verbose", "call", "log_it")
     assert quiet.stderr == "warning: a worry\n"
     assert "info: a detail\n" in verbose.stderr
+
+
+STREAM = """
+from groundwire import Progress
+async def execute():
+    yield Progress(value="1 of 2\\x1b[2J")
+    yield Progress(value={"done": 2})
+    yield Progress(value="x" * 201)
+    yield Progress(value={1, 2})
+    yield {"words": 3}
+"""
+
+
+def test_the_progress_of_a_tool_is_shown_beside_its_result(project, run, add_tool):
+    add_tool("count", STREAM)
+    result = run("call", "count")
+    assert json.loads(result.stdout) == {"words": 3}
+    assert result.stderr.splitlines() == [
+        "progress: 1 of 2\\x1b[2J",
+        'progress: {"done":2}',
+        f"progress: {'x' * 199}…",
+        "progress: [1,2]",
+        'progress: {"words":3}',
+    ]
+
+
+def test_progress_is_not_shown_to_whoever_asks_for_json(project, run, add_tool):
+    add_tool("count", STREAM)
+    assert run("call", "count", "--json").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("category", "lines"),
+    [
+        ("utility", ["INTERNAL (HANDLER_RAISED): crash failed unexpectedly. It gave no result."]),
+        ("retrieval", ["INTERNAL (HANDLER_RAISED): crash failed unexpectedly. It gave no result."]),
+        (
+            "action",
+            [
+                "INTERNAL (HANDLER_RAISED): crash failed unexpectedly. Whether it took effect is not known.",
+                "It may have had an effect all the same.",
+            ],
+        ),
+    ],
+)
+def test_only_an_action_that_crashed_is_said_to_have_had_an_effect_perhaps(project, run, add_tool, category, lines):
+    add_tool("crash", "def execute():\n    raise ValueError\n", category=category, policy={"blocking": True})
+    assert run("call", "crash").stdout.splitlines() == lines

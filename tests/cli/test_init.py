@@ -34,3 +34,10 @@ def test_files_that_exist_are_never_touched(empty, run):
 
 def test_a_folder_must_be_named(run):
     assert run("init").exit_code == 2
+
+
+@pytest.mark.parametrize("folder", [".", "./"])
+def test_the_working_folder_is_called_this_folder(empty, run, folder):
+    lines = run("init", folder).stdout.splitlines()
+    assert lines[0].endswith(" files into this folder.")
+    assert not any("cd " in line for line in lines)

@@ -45,9 +45,7 @@ def test_nothing_yet_is_an_empty_list_and_no_database(project, run, listing):
     assert not Path("groundwire.db").exists()
 
 
-@pytest.mark.parametrize(
-    "command", [["audit", "verify"], ["audit", "export"], ["metrics"], ["audit", "prune", "--older-than", "1d"]]
-)
+@pytest.mark.parametrize("command", [["audit", "export"], ["metrics"], ["audit", "prune", "--older-than", "1d"]])
 def test_looking_into_nothing_creates_nothing(project, run, command):
     before = sorted(Path().iterdir())
     result = run(*command)
@@ -91,3 +89,39 @@ def test_metrics_are_prometheus_text_or_json(used, run, run_json):
     assert snapshot["calls"]["get_weather"] == {"ok": 1}
     assert snapshot["context"]["toolDeclTokens"] > 0
     assert run("metrics").stdout == to_prometheus(snapshot)
+
+
+MOST = 2**31 - 1
+
+
+@pytest.mark.parametrize("command", ["approvals", "effects", "audit", "sessions", "calls"])
+def test_a_listing_may_be_as_long_as_any_store_can_count(project, run, command):
+    assert run("call", "get_weather", '{"city": "Oslo"}').exit_code == 0
+    assert run(command, "list", "--limit", MOST).exit_code == 0
+    result = run(command, "list", "--limit", MOST + 1)
+    assert result.exit_code == 2
+    assert "2147483647" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("call", "\udcff"),
+        ("call", "get_weather", "{}", "--session", "\udcff"),
+        ("call", "get_weather", "{}", "--call-id", "\udcff"),
+        ("call", "get_weather", "{}", "--idempotency-key", "\udcff"),
+        ("calls", "list", "--session", "\udcff"),
+        ("calls", "list", "--tenant", "\udcff"),
+        ("approvals", "approve", "\udcff"),
+        ("approvals", "deny", "x", "--note", "\udcff"),
+        ("approvals", "deny", "x", "--by", "\udcff"),
+        ("effects", "reconcile", "\udcff", "--happened"),
+        ("effects", "reconcile", "x", "--happened", "--result", '"\udcff"'),
+        ("tools", "show", "\udcff"),
+    ],
+)
+def test_an_id_that_is_not_utf8_is_a_usage_error(project, run, args):
+    assert run("call", "get_weather", '{"city": "Oslo"}').exit_code == 0
+    result = run(*args)
+    assert result.exit_code == 2
+    assert "it is not UTF-8" in result.stderr

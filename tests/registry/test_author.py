@@ -3,6 +3,7 @@ import dataclasses
 import enum
 import functools
 import inspect
+import math
 import subprocess
 import sys
 import typing
@@ -626,3 +627,31 @@ def test_importing_the_registry_brings_in_no_schema_library_and_no_vendor_sdk():
     code = f"import sys, groundwire.registry; print(sorted({heavy} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("policy", "fault"),
+    [
+        ({"budget": [{"name": "b", "max": -1}]}, "budget[0].max: it must be a number at least 0"),
+        ({"budget": [{"name": "b", "max": math.nan}]}, "budget[0].max: it must be a number at least 0"),
+        ({"hardMs": 0}, "hardMs: it must be a whole number at least 1"),
+        ({"softMs": -1}, "softMs: it must be a whole number at least 1"),
+        ({"budget": [{"name": "b", "max": 1, "unit": "callz"}]}, "budget[0].unit: 'callz' is not one of calls"),
+    ],
+)
+def test_a_policy_that_cannot_mean_anything_is_refused_with_what_is_allowed(policy, fault):
+    with pytest.raises(RegistryError) as caught:
+        Tool("act", description="A.", handler=lambda: 1, policy=policy)
+    assert caught.value.reason == "invalid_policy"
+    assert fault in caught.value.message
+
+
+@pytest.mark.parametrize("policy", [{"budget": [{"name": "b", "max": 0}]}, {"hardMs": 1}, {"softMs": 1}])
+def test_the_least_that_a_policy_may_ask_for_is_taken(policy):
+    Tool("act", description="A.", handler=lambda: 1, policy=policy)
+
+
+def test_a_misspelt_policy_gets_the_name_that_was_perhaps_meant():
+    with pytest.raises(RegistryError, match="hardMS: there is no such name") as caught:
+        Tool("act", description="A.", handler=lambda: 1, policy={"hardMS": 5})
+    assert "hardMs" in caught.value.hint

@@ -7,6 +7,10 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string", "description
 GUIDE = "# t\nIt does.\n\n## Parameters\n- text (optional): what to say\n\n## Examples\n**One:**\n```json\n# not a heading\n```\n"
 
 
+def pattern(text):
+    return {"type": "object", "properties": {"text": {"type": "string", "description": "W.", "pattern": text}}}
+
+
 def codes(*tools: Tool) -> list[str]:
     return [advice.code for advice in lint(Registry(tools))]
 
@@ -41,6 +45,11 @@ def test_a_careful_tool_gets_no_advice():
         ("unconfirmed", "delete_file", {"category": "action"}),
         ("unconfirmed", "shop__refund_order", {"category": "action"}),
         ("blocking_unsaid", "echo", {"category": "retrieval", "handler": lambda text: text}),
+        ("pattern_backtracks", "echo", {"parameters": pattern(r"^(?=.*\d).+$")}),
+        ("pattern_backtracks", "echo", {"parameters": pattern(r"(a)\1")}),
+        ("pattern_backtracks", "echo", {"result": {"type": "object", "patternProperties": {"^(?!x)": {}}}}),
+        ("background_ignored", "echo", {"background": True}),
+        ("barge_in_ignored", "echo", {"barge_in": "cancel"}),
         ("summary_disagrees", "echo", {"guide": GUIDE.replace("It does", "## Summary\nIt does")}),
         ("guide_sections", "echo", {"guide": "# t\nIt does.\n## Parameters\n- text: x"}),
         ("guide_sections", "echo", {"guide": GUIDE.replace("## Parameters", "## Arguments")}),
@@ -102,3 +111,18 @@ def test_a_built_registry_gets_the_same_advice_as_its_folder(tools):
     assert {advice.code for advice in lint(loaded)} == {"blocking_unsaid", "summary_disagrees", "guide_sections"}
     assert lint(loaded) == lint(registry)
     assert {advice.code for advice in lint(tools.path)} == {advice.code for advice in lint(loaded)}
+
+
+@pytest.mark.parametrize("text", [r"^\d{4}-\d{2}$", r"^(a+)+$", r"(?i)^[^\s@]+@[^\s@]+$", r"\p{L}+"])
+def test_a_pattern_that_takes_one_pass_needs_no_advice(text):
+    assert codes(Tool("echo", description="Echo.", parameters=pattern(text))) == []
+
+
+def test_words_that_only_look_like_a_pattern_need_no_advice():
+    schema = {"type": "object", "properties": {"pattern": {"type": "string", "description": "W.", "enum": ["(?=a)"]}}}
+    assert codes(Tool("echo", description="Echo.", parameters=schema)) == []
+
+
+@pytest.mark.parametrize("category", ["action", "retrieval"])
+def test_flags_that_are_left_alone_need_no_advice(category):
+    assert codes(Tool("echo", description="Echo.", parameters=TEXT, category=category, blocking=False)) == []

@@ -7,6 +7,7 @@ from groundwire.runtime.policies.access import (
     Mask,
     is_callable_by,
     is_masked,
+    matches_name,
     no_such_tool,
     parse_names,
     within_mode,
@@ -89,6 +90,24 @@ def test_a_tool_is_refused_outside_its_modes(modes, mode, allowed):
     if isinstance(decision, Deny):
         assert decision.type is ErrorType.MODE_RESTRICTED
         assert decision.retryable is False
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "matches"),
+    [
+        ("pay[1]", "pay[1]", True),
+        ("pay[1]", "pay1", False),
+        ("pay[*", "pay[1]", True),
+        ("[!p]ay", "bay", False),
+        ("pay]", "pay]", True),
+        ("pa?", "pay", True),
+        ("pa?", "pa", False),
+        ("pa*", "pa", True),
+        ("all", "anything", True),
+    ],
+)
+def test_only_stars_and_question_marks_stand_for_other_characters(pattern, name, matches):
+    assert matches_name(name, name, pattern) is matches
 
 
 def test_the_answer_about_a_tool_that_is_not_there_depends_on_the_name_alone():

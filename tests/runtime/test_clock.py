@@ -1,3 +1,4 @@
+import math
 import subprocess
 import sys
 
@@ -21,10 +22,22 @@ def test_tokens_are_a_quarter_of_the_characters_rounded_up(text, tokens):
         (0, "1970-01-01T00:00:00.000Z"),
         (1_700_000_000.5, "2023-11-14T22:13:20.500Z"),
         (1_700_000_000.9999, "2023-11-14T22:13:20.999Z"),
+        (-62_135_596_800, "0001-01-01T00:00:00.000Z"),
+        (253_402_300_799, "9999-12-31T23:59:59.000Z"),
     ],
 )
 def test_times_are_iso_8601_in_utc(seconds, text):
     assert to_iso(seconds) == text
+
+
+@pytest.mark.parametrize("seconds", [253_402_300_800, 1e15, 1e300, math.inf])
+def test_a_time_after_the_last_year_is_the_last_one(seconds):
+    assert to_iso(seconds) == "9999-12-31T23:59:59.999Z"
+
+
+@pytest.mark.parametrize("seconds", [-62_135_596_801, -1e15, -math.inf, math.nan])
+def test_a_time_before_the_first_year_is_the_first_one(seconds):
+    assert to_iso(seconds) == "0001-01-01T00:00:00.000Z"
 
 
 def test_ids_carry_their_prefix_and_never_repeat():

@@ -105,3 +105,77 @@ def test_a_refusal_names_every_missed_argument_and_nothing_else():
 def test_all_grounded_is_no_reason_to_refuse():
     assert refusal_for("t", find_evidence({"quote": "500"}, QUOTE, TALK)) is None
     assert refusal_for("t", find_evidence({}, {"quote": Ground(optional=True)}, TALK)) is None
+
+
+VALUE = Ground(by="value")
+
+
+def said(value, text):
+    return evidence(value, VALUE, (say("user", text, turn=1),))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (45, "45"),
+        (45, "It is 45."),
+        (45, "45, and no more"),
+        (45, "(45)"),
+        (45, "€45"),
+        (45, "共45元"),
+        (45, "四五45か"),
+        (45, "No.45"),
+        (45, "450 or 45"),
+        (45, "45kg"),
+        (45, "USD45"),
+        (500, "MOQ 500pcs"),
+        (4.5, "4.5 kg"),
+        ("45", "45%"),
+        ("A-45", "room A-45"),
+        ("no", "no, thanks"),
+        ("Ann", "ask Ann!"),
+        ("Rome", "Rome"),
+        ("Paris", "the Parisian way"),
+        ("行", "银行"),
+    ],
+)
+def test_a_value_that_stands_by_itself_is_evidenced(value, text):
+    found = said(value, text)
+    assert found.grounded
+    assert text[found.start : found.end] == str(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (45, "450"),
+        (45, "145"),
+        (45, "3.45"),
+        (45, "45.5"),
+        (45, "45,50"),
+        (450, "1,450"),
+        (4.5, "14.5"),
+        (4.5, "4.55"),
+        ("A-45", "room A-450"),
+        ("no", "I know"),
+        ("Ann", "Annabel"),
+        ("Rome", "Romeo"),
+    ],
+)
+def test_a_value_inside_a_longer_word_or_number_is_no_evidence(value, text):
+    assert said(value, text) == Evidence(argument="quote", grounded=False, near_miss="part")
+
+
+def test_a_quote_may_begin_and_end_anywhere():
+    assert evidence("00 pie").grounded
+
+
+def test_evidence_is_the_place_where_the_value_stands_by_itself():
+    found = said(45, "Not 450 but 45.")
+    assert (found.start, found.end) == (12, 14)
+
+
+def test_a_value_that_is_a_whole_text_may_stand_anywhere():
+    words = "x" * 199 + "1"
+    assert not said(words, words + "2").grounded
+    assert said("x" + words, "x" + words + "2").grounded

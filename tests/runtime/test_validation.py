@@ -3,7 +3,17 @@ from jsonschema_rs import Draft202012Validator
 
 from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.tools import ToolPolicy, ToolSpec
-from groundwire.runtime.validation import MAX_FAULTS, explain_faults, fold_integers, path_of
+from groundwire.registry.validators import BACKTRACK_LIMIT, compile_schema
+from groundwire.runtime.validation import (
+    MAX_FAULTS,
+    MAX_TRIES,
+    TOO_DEEP_TO_TELL,
+    errors_of,
+    explain_faults,
+    fold_integers,
+    is_recursive,
+    path_of,
+)
 
 SCHEMA = {
     "type": "object",
@@ -47,7 +57,7 @@ def explain(schema=SCHEMA, **arguments):
         ({"query": "ABC"}, "query", ErrorDetail.INVALID_VALUE, "^[a-z]*$"),
         ({"query": "abc", "kind": "c"}, "kind", ErrorDetail.INVALID_VALUE, '"a", "b", not "c"'),
         ({"query": "abc", "fixed": 8}, "fixed", ErrorDetail.INVALID_VALUE, "7"),
-        ({"query": "abc", "tags": []}, "tags", ErrorDetail.INVALID_VALUE, "at least 1 items"),
+        ({"query": "abc", "tags": []}, "tags", ErrorDetail.INVALID_VALUE, "at least 1 item,"),
         ({"query": "abc", "tags": ["a", 2]}, "tags[1]", ErrorDetail.TYPE_MISMATCH, "a string, not 2"),
         ({"query": "abc", "who": {}}, "who.age", ErrorDetail.MISSING_ARGUMENT, "required"),
         ({"query": "abc", "who": {"age": "x"}}, "who.age", ErrorDetail.TYPE_MISMATCH, "a whole number"),
@@ -105,3 +115,99 @@ def test_whole_floats_become_integers_where_the_schema_asks_for_them():
     assert folded == given
     assert [type(folded["count"]), type(folded["price"]), type(folded["other"])] == [int, float, float]
     assert [type(folded["rows"][0]["n"]), type(folded["rows"][0]["m"])] == [int, float]
+
+
+@pytest.mark.parametrize(
+    ("parts", "pointer"),
+    [((), ""), (("limit",), "/limit"), (("customer", "tags", 1), "/customer/tags/1"), (("a/b", "c~d"), "/a~1b/c~0d")],
+)
+def test_a_fault_has_a_pointer_for_machines(parts, pointer):
+    schema = {"type": "integer"}
+    value = "x"
+    for part in reversed(parts):
+        if isinstance(part, str):
+            schema, value = {"type": "object", "properties": {part: schema}}, {part: value}
+        else:
+            schema, value = {"type": "array", "items": schema}, [0] * part + [value]
+    validator = Draft202012Validator(schema)
+    denied = explain_faults(ToolSpec(tool_id="t", wire_name="t", parameters={}), validator, value)
+    assert [fault.pointer for fault in denied.faults] == [pointer]
+
+
+def chain(depth, end="x"):
+    for _ in range(depth):
+        end = {"a": end}
+    return end
+
+
+def node(*alternatives):
+    """Each level may be read in as many ways as there are alternatives."""
+    return {"$ref": "#/$defs/node", "$defs": {"node": {"anyOf": [*alternatives, {"type": "integer"}]}}}
+
+
+INNER = {"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}}, "required": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "recursive"),
+    [
+        ({}, False),
+        (node(INNER), True),
+        ({"properties": {"a": {"$ref": "#"}}}, True),
+        ({"properties": {"a": {"$dynamicRef": "#node"}}}, True),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"$ref": "#/$defs/a"}}}, True),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"type": "string"}}}, False),
+        ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"$ref": "#/$defs/%C3%A4"}, "ä": {}}}, False),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {}, "unused": {"$ref": "#/$defs/unused"}}}, False),
+    ],
+)
+def test_a_schema_that_leads_back_to_itself_is_known(schema, recursive):
+    assert is_recursive(schema) is recursive
+
+
+def explain_chain(depth):
+    schema = node(INNER, INNER | {"title": "again"})
+    spec = ToolSpec(tool_id="t", wire_name="t", parameters=schema)
+    return explain_faults(spec, Draft202012Validator(schema), chain(depth))
+
+
+def test_arguments_that_have_too_many_readings_are_refused_without_trying_them_all():
+    """At 90 levels there are two to the ninetieth; trying them would fill the memory."""
+    denied = explain_chain(90)
+    assert denied.message == f"Invalid arguments for t. {TOO_DEEP_TO_TELL}"
+    assert (denied.type, denied.detail, denied.faults) == (ErrorType.VALIDATION, ErrorDetail.INVALID_VALUE, ())
+
+
+def test_the_edge_between_explaining_and_not_is_the_number_of_tries():
+    schema = node(INNER, INNER | {"title": "again"})
+    references = 3
+    last = max(depth for depth in range(30) if sum(references**level for level in range(depth + 1)) <= MAX_TRIES)
+    assert list(errors_of(schema, Draft202012Validator(schema), chain(last)))
+    assert not list(errors_of(schema, Draft202012Validator(schema), chain(last + 1)))
+
+
+def test_a_schema_without_a_circle_is_always_explained():
+    schema = {
+        "type": "object",
+        "properties": {"a": {"anyOf": [{"$ref": "#/$defs/n"}] * 9}},
+        "$defs": {"n": {"type": "null"}},
+    }
+    assert list(errors_of(schema, Draft202012Validator(schema), {"a": chain(90)}))
+
+
+def test_a_text_that_takes_a_pattern_too_long_is_asked_for_shorter():
+    schema = {"type": "object", "properties": {"text": {"pattern": "(?!.*foo).*bar$"}}}
+    spec = ToolSpec(tool_id="t", wire_name="t", parameters=schema)
+    validator = compile_schema(schema, reason="invalid_parameters", of="t")
+    assert validator.is_valid({"text": "x" * 100 + "bar"})
+    denied = explain_faults(spec, validator, {"text": "x" * 200_000})
+    assert (
+        "text: is too long to be compared with the pattern that it must match; send a shorter text." in denied.message
+    )
+
+
+def test_a_pattern_takes_as_many_steps_back_as_allowed_and_no_more():
+    schema = {"pattern": "(?<!x)y"}
+    validator = compile_schema(schema, reason="invalid_parameters", of="t")
+    assert validator.is_valid("x" * (BACKTRACK_LIMIT - 10) + "zy")
+    assert not validator.is_valid("x" * (BACKTRACK_LIMIT + 10) + "zy")

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groundwire.cli.options import by_option, global_options, json_option, limit_option, note_option, tenant_option
+from groundwire.cli.options import (
+    TEXT,
+    by_option,
+    global_options,
+    json_option,
+    limit_option,
+    note_option,
+    tenant_option,
+)
 from groundwire.cli.output import note, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -52,7 +60,7 @@ def list_approvals(status: str, limit: int, tenant: str, *, as_json: bool) -> No
 
 
 @approvals.command("approve")
-@click.argument("approval_id", metavar="ID")
+@click.argument("approval_id", type=TEXT, metavar="ID")
 @by_option
 @note_option
 @tenant_option
@@ -66,7 +74,7 @@ def approve(approval_id: str, by: str, note: str, tenant: str) -> None:
 
 
 @approvals.command("deny")
-@click.argument("approval_id", metavar="ID")
+@click.argument("approval_id", type=TEXT, metavar="ID")
 @by_option
 @note_option
 @tenant_option

@@ -69,13 +69,18 @@ def verify(context: click.Context, checkpoint: str | None, *, as_json: bool) -> 
     """Read the whole chain and name every record that was changed, removed or moved. Fails if there is one."""
     import msgspec
 
-    from groundwire.cli.opening import read, read_settings
+    from groundwire.cli.opening import is_missing, read, read_settings
 
     settings = _with_checkpoint(read_settings(), checkpoint)
     with_checkpoints = checkpoint is not None
+    missing = is_missing(settings.store.url)
+    if missing and not with_checkpoints:
+        _refuse_missing_store(settings)
     report = read(lambda runtime: runtime.verify_audit(with_checkpoints=with_checkpoints), settings=settings)
     if with_checkpoints and report.checkpoint == "none" and report.records:
         _refuse_empty_checkpoint(settings)
+    if missing and report.ok:
+        _refuse_missing_store(settings)
     if as_json:
         print_json({"ok": report.ok, **msgspec.structs.asdict(report)})
     else:
@@ -120,6 +125,15 @@ def _with_checkpoint(settings: "Settings", checkpoint: str | None) -> "Settings"
     import msgspec
 
     return msgspec.structs.replace(settings, audit=msgspec.structs.replace(settings.audit, checkpoint=checkpoint))
+
+
+def _refuse_missing_store(settings: "Settings") -> None:
+    from groundwire.contracts.errors import StoreError
+
+    raise StoreError(
+        f"there is no store at {settings.store.url}, so there is nothing to verify",
+        hint="run this where the store is, or name it with --store",
+    )
 
 
 def _refuse_empty_checkpoint(settings: "Settings") -> None:

@@ -5,29 +5,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groundwire.cli.options import global_options, json_option, registry_option, tenant_option
+from groundwire.cli.options import TEXT, global_options, json_option, registry_option, tenant_option
 from groundwire.cli.output import clean, nearest, note, pretty_json, print_json, print_text, reserved_stdout
 
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from groundwire.contracts.events import Event
     from groundwire.contracts.results import ErrorInfo, ToolResult
     from groundwire.registry import Registry
 
+PROGRESS_CHARS = 200
+
 
 @click.command()
-@click.argument("name")
+@click.argument("name", type=TEXT)
 @click.argument("arguments", metavar="[ARGS_JSON]", default="{}")
-@click.option("--session", metavar="ID", help="The conversation that the call belongs to.")
+@click.option("--session", type=TEXT, metavar="ID", help="The conversation that the call belongs to.")
 @click.option("--mode", type=click.Choice(["text", "voice"]), help="How the caller talks. Default: text.")
-@click.option("--profile", metavar="NAME", help="A profile of the configuration.")
-@click.option("--idempotency-key", metavar="KEY", help="The same key and arguments again give the stored result.")
-@click.option("--call-id", metavar="ID", help="The call's own id; made up when not given.")
+@click.option("--profile", type=TEXT, metavar="NAME", help="A profile of the configuration.")
+@click.option(
+    "--idempotency-key", type=TEXT, metavar="KEY", help="The same key and arguments again give the stored result."
+)
+@click.option("--call-id", type=TEXT, metavar="ID", help="The call's own id; made up when not given.")
 @click.option("--as-model", is_flag=True, help="Under the rules for a model's calls, not an operator's.")
-@click.option("--request-id", metavar="ID", help="The request that the call is about.")
-@click.option("--actor", metavar="NAME", help="Who acts.")
-@click.option("--user", metavar="ID", help="The user, for variants of a tool.")
-@click.option("--organisation", metavar="ID", help="The organisation, for variants of a tool.")
+@click.option("--request-id", type=TEXT, metavar="ID", help="The request that the call is about.")
+@click.option("--actor", type=TEXT, metavar="NAME", help="Who acts.")
+@click.option("--user", type=TEXT, metavar="ID", help="The user, for variants of a tool.")
+@click.option("--organisation", type=TEXT, metavar="ID", help="The organisation, for variants of a tool.")
 @tenant_option
 @registry_option
 @json_option
@@ -45,8 +50,8 @@ def call(
 ) -> None:
     """Call a tool and print its result.
 
-    ARGS_JSON is {} when not given; - reads it from stdin. What the tool itself prints goes to stderr. The exit code is
-    0 when the call succeeded, 1 when it failed or was refused.
+    ARGS_JSON is {} when not given; - reads it from stdin. What the tool itself prints goes to stderr, and so does its
+    progress unless JSON is asked for. The exit code is 0 when the call succeeded, 1 when it failed or was refused.
     """
     text = _read_arguments(arguments)
     with reserved_stdout() as out:
@@ -55,11 +60,12 @@ def call(
         settings, registry = read_settings(), read_registry(registry_path)
         given = {option: value for option, value in options.items() if value is not None}
         given["caller"] = "model" if as_model else "api"
+        given["on_event"] = None if as_json else _show_progress
         result = run_with(registry, settings, lambda runtime: runtime.call(name, text, **given))
         if as_json:
             print_json(result, file=out)
         else:
-            _show(result, out)
+            _show(result, out, is_action=_is_action(registry, name))
     _advise(result, registry, name, options["tenant"])
     if not result.ok:
         context.exit(1)
@@ -76,21 +82,47 @@ def _read_arguments(arguments: str) -> str:
     return arguments
 
 
-def _show(result: "ToolResult", out: "TextIO") -> None:
+def _is_action(registry: "Registry", name: str) -> bool:
+    from groundwire.contracts.tools import Category
+
+    tool = registry.find(name)
+    return tool is not None and tool.spec.category is Category.ACTION
+
+
+def _show_progress(event: "Event") -> None:
+    """What the tool says while it runs, on stderr: stdout is for the result."""
+    from groundwire.contracts.events import CallProgress
+
+    if isinstance(event, CallProgress):
+        note(f"progress: {_one_line(event.value)}")
+
+
+def _one_line(value: object) -> str:
+    import msgspec
+
+    try:
+        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError):  # what a tool yields need not be JSON; only its result must be
+        text = repr(value)
+    text = text.replace("\n", " ")
+    return text if len(text) <= PROGRESS_CHARS else f"{text[: PROGRESS_CHARS - 1]}…"
+
+
+def _show(result: "ToolResult", out: "TextIO", *, is_action: bool) -> None:
     if result.ok:
         print_text(pretty_json(result.data), file=out)
     for error in result.errors:
-        print_text(_describe(error), file=out)
+        print_text(_describe(error, is_action=is_action), file=out)
     for warning in result.warnings:
         print_text(f"{click.style('warning:', fg='yellow')} {clean(warning)}", file=out)
     if result.meta.replayed:
         print_text("replayed: the stored result of an earlier call, nothing was run", file=out)
 
 
-def _describe(error: "ErrorInfo") -> str:
+def _describe(error: "ErrorInfo", *, is_action: bool) -> str:
     detail = f" ({error.detail})" if error.detail else ""
     text = click.style(f"{error.type.value}{clean(detail)}: {clean(error.message)}", fg="red")
-    if error.partial_side_effects:
+    if error.partial_side_effects and is_action:
         text += "\nIt may have had an effect all the same."
     if error.retryable:
         text += "\nThe same call may succeed later."

@@ -2,7 +2,7 @@
 
 import click
 
-from groundwire.cli.options import global_options, json_option, limit_option, tenant_option
+from groundwire.cli.options import TEXT, global_options, json_option, limit_option, tenant_option
 from groundwire.cli.output import print_json, print_table
 
 
@@ -12,7 +12,7 @@ def calls() -> None:
 
 
 @calls.command("list")
-@click.option("--session", metavar="ID", help="Only the calls of this conversation.")
+@click.option("--session", type=TEXT, metavar="ID", help="Only the calls of this conversation.")
 @limit_option
 @tenant_option
 @json_option

@@ -4,7 +4,15 @@ from typing import Any
 
 import click
 
-from groundwire.cli.options import by_option, global_options, json_option, limit_option, note_option, tenant_option
+from groundwire.cli.options import (
+    TEXT,
+    by_option,
+    global_options,
+    json_option,
+    limit_option,
+    note_option,
+    tenant_option,
+)
 from groundwire.cli.output import print_json, print_table, print_text
 
 STATUSES = ("reserved", "settled", "unknown")
@@ -49,9 +57,9 @@ def list_effects(status: str, limit: int, tenant: str, *, as_json: bool) -> None
 
 
 @effects.command("reconcile")
-@click.argument("effect_id", metavar="ID")
+@click.argument("effect_id", type=TEXT, metavar="ID")
 @click.option("--happened/--not-happened", default=None, help="Whether the action had its effect.")
-@click.option("--result", metavar="JSON", help="With --happened: what the call's data is from now on.")
+@click.option("--result", type=TEXT, metavar="JSON", help="With --happened: what the call's data is from now on.")
 @by_option
 @note_option
 @tenant_option

@@ -19,9 +19,10 @@ def init(folder: str) -> None:
     from groundwire.registry.sample import write_sample
 
     written = write_sample(folder)
-    print_text(f"Wrote {plural(len(written), 'file')} into {folder}.")
+    here = folder.rstrip("/") == "."
+    print_text(f"Wrote {plural(len(written), 'file')} into {'this folder' if here else folder}.")
     print_text(click.style("Next:", bold=True))
-    if folder.rstrip("/") != ".":
+    if not here:
         print_text(f"  cd {shlex.quote(folder)}")
     print_text("  groundwire build tools/")
     print_text("  groundwire tools list")

@@ -9,6 +9,25 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 REGISTRY_FILE = "tool_registry.json"
+MOST_ROWS = 2**31 - 1
+MOST_DIGITS = 12
+
+
+class Text(click.ParamType):
+    """Text that can be stored and compared: an id, a name, a note. File names may be any bytes, these may not."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        try:
+            text.encode()
+        except UnicodeError:
+            self.fail("it is not UTF-8", param, ctx)
+        return text
+
+
+TEXT = Text()
 
 
 @dataclass
@@ -61,11 +80,11 @@ registry_option = click.option(
     show_default=True,
     help="The file that `groundwire build` wrote.",
 )
-tenant_option = click.option("--tenant", default="default", show_default=True, help="Whose data.")
+tenant_option = click.option("--tenant", type=TEXT, default="default", show_default=True, help="Whose data.")
 limit_option = click.option(
-    "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many, newest first."
+    "--limit", type=click.IntRange(min=1, max=MOST_ROWS), default=50, show_default=True, help="How many, newest first."
 )
-note_option = click.option("--note", default="", help="Why; it is recorded.")
+note_option = click.option("--note", type=TEXT, default="", help="Why; it is recorded.")
 
 
 def login_name() -> str:
@@ -78,7 +97,9 @@ def login_name() -> str:
         return "unknown"
 
 
-by_option = click.option("--by", default=login_name, help="Who decides; it is recorded. Default: your login name.")
+by_option = click.option(
+    "--by", type=TEXT, default=login_name, help="Who decides; it is recorded. Default: your login name."
+)
 
 
 class Duration(click.ParamType):
@@ -93,4 +114,6 @@ class Duration(click.ParamType):
         number, unit = value[:-1], value[-1:]
         if unit not in self._SECONDS or not (number.isascii() and number.isdigit()):
             self.fail(f"{value!r} is not a duration. Write 90d, 12h, 30m, 45s or 2w.", param, ctx)
+        if len(number) > MOST_DIGITS:
+            self.fail(f"{value[:20]!r}… is longer than any time.", param, ctx)
         return float(int(number) * self._SECONDS[unit])

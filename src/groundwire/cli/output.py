@@ -84,10 +84,9 @@ def plural(count: int, noun: str) -> str:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """A question that names what was perhaps meant; empty when nothing comes near."""
-    from difflib import get_close_matches
+    from groundwire.contracts.shapes import did_you_mean
 
-    near = get_close_matches(name, list(names), n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(near)}?" if near else ""
+    return did_you_mean(name, names)
 
 
 def note(text: str) -> None:

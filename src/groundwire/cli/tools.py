@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groundwire.cli.options import global_options, json_option, registry_option
+from groundwire.cli.options import TEXT, global_options, json_option, registry_option
 from groundwire.cli.output import clean, nearest, plural, pretty_json, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def list_tools(registry_path: str, *, as_json: bool) -> None:
 
 
 @tools.command("show")
-@click.argument("name")
+@click.argument("name", type=TEXT)
 @click.option(
     "--format",
     "form",

@@ -107,20 +107,20 @@ class ChainVerifier:
             self._blame(
                 "missing",
                 record,
-                f"{missing} before record {record.seq} {'is' if record.seq == expected + 1 else 'are'} gone",
+                f"{missing} before it {'is' if record.seq == expected + 1 else 'are'} gone",
             )
         elif self._head.hash not in (record.previous_hash, UNREADABLE):
-            self._blame("reordered", record, f"record {record.seq} does not follow the record before it")
+            self._blame("reordered", record, "it does not follow the record before it")
         if not hmac.compare_digest(record.hash, self._chain.hash(record.seq, record.previous_hash, record.entry)):
-            self._blame("changed", record, f"record {record.seq} ({record.entry.id}) was changed")
+            self._blame("changed", record, "its content is not what was chained")
         if self._noted.get(record.seq, set()) - {record.hash}:
-            self._blame("changed", record, f"record {record.seq} is not the one that the checkpoint file noted")
+            self._blame("changed", record, "it is not the one that the checkpoint file noted")
         if record.entry.kind == RETENTION_KIND:
             self._retained_from = _retained_from(record.entry)
         self._head = AuditHead(seq=record.seq, hash=record.hash)
 
     def _blame_unreadable(self, record: UnreadableRecord) -> None:
-        message = f"record {record.seq} cannot be read: {record.reason}"
+        message = f"it cannot be read: {record.reason}"
         problem = ChainProblem(kind="unreadable", seq=record.seq, record_id=record.record_id, message=message)
         self._problems.append(problem)
         self._count += 1
@@ -147,7 +147,7 @@ class ChainVerifier:
             )
             self._problems.append(ChainProblem(kind="changed", seq=head.seq, record_id="", message=message))
         if self._head.seq == self._stored_head.seq and self._head.hash not in (self._stored_head.hash, UNREADABLE):
-            message = f"record {self._head.seq} is not the one that the store holds to be its newest"
+            message = "it is not the one that the store holds to be its newest"
             self._problems.append(ChainProblem(kind="changed", seq=self._head.seq, record_id="", message=message))
         return ChainReport(
             records=self._count,

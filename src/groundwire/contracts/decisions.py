@@ -39,11 +39,12 @@ class Confirm(Struct, frozen=True, kw_only=True, tag_field="kind", tag="confirm"
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """One thing wrong with the arguments: where, what, and what to send instead."""
+    """One thing wrong with the arguments: where, what, and what to send instead. `pointer` is where, for machines."""
 
     path: str
     message: str
     detail: str
+    pointer: str = ""
 
 
 Decision: TypeAlias = Allow | Deny | Answer | Confirm

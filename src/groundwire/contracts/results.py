@@ -60,6 +60,7 @@ class Meta(Struct, frozen=True, kw_only=True, rename="camel"):
     variant: str | UnsetType = UNSET
     spilled: str | UnsetType = UNSET
     details: JsonObject | UnsetType = UNSET
+    error_paths: tuple[str, ...] | UnsetType = UNSET
 
 
 class ToolResult(Struct, frozen=True, kw_only=True, rename="camel"):

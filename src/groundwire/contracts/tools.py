@@ -4,16 +4,18 @@ The same value comes from a decorated function, a tool folder or a client's requ
 """
 
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
 
 Mode: TypeAlias = Literal["text", "voice"]
 GroundingMode: TypeAlias = Literal["off", "report", "strict"]
 Unit: TypeAlias = Literal["calls", "tokens", "money", "ms"]
+Milliseconds: TypeAlias = Annotated[int, Meta(ge=1, le=365 * 86_400_000)]
+Amount: TypeAlias = Annotated[float, Meta(ge=0, le=1e15)]
 
 OBJECT_SCHEMA: JsonObject = {"type": "object", "properties": {}}
 
@@ -46,7 +48,7 @@ class Budget(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
 
     name: str
     by: str = "turn"
-    max: float
+    max: Amount
     unit: Unit = "calls"
     category: Category | None = None
 
@@ -83,8 +85,8 @@ class Variant(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_
 class ToolPolicy(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     """What a tool asks of the runtime. An operator's configuration has the last word."""
 
-    soft_ms: int | None = None
-    hard_ms: int | None = None
+    soft_ms: Milliseconds | None = None
+    hard_ms: Milliseconds | None = None
     budget: tuple[Budget, ...] = ()
     scope: Literal["run", "conversation", "call"] | tuple[str, ...] = "run"
     ground: dict[str, Ground] = field(default_factory=dict)

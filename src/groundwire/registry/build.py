@@ -31,7 +31,7 @@ from groundwire.registry.artifact import decode_artifact, encode_artifact, entry
 from groundwire.registry.author import Tool
 from groundwire.registry.declarations import declare_all
 from groundwire.registry.folder import Found, Problem, read_tools
-from groundwire.registry.lint import provider_advice
+from groundwire.registry.lint import provider_advice, runtime_advice
 from groundwire.registry.registry import ARTIFACT_FILE, timestamp
 
 LOCK_FILE = "tools.lock"
@@ -183,6 +183,7 @@ def _differences(version: str, before: Mapping[str, str], fresh: Lock, file: str
 def _warnings(found: Found) -> Iterator[Advice]:
     yield from (advice for advice in found.advice if advice.severity == "warning")
     for tool in found.tools:
+        yield from runtime_advice(tool)
         yield from (advice for advice in provider_advice(tool, declare_all(tool.spec)) if advice.severity == "warning")
 
 

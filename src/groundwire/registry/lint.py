@@ -21,6 +21,7 @@ from groundwire.registry.guides import read_guide
 from groundwire.registry.names import is_plain
 from groundwire.registry.outlines import HandlerSyntax, read_outline
 from groundwire.registry.registry import Registry
+from groundwire.registry.validators import needs_backtracking
 
 if TYPE_CHECKING:
     from groundwire.codecs._conversions import Declaration
@@ -34,6 +35,9 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "missing_parameter_description": ("info", "an argument says nothing about itself"),
     "long_parameter_description": ("info", "an argument's description is long"),
     "context_argument": ("info", "an argument asks the model for what the context knows"),
+    "pattern_backtracks": ("warning", "a pattern with look-around or back-references; long texts will not be matched"),
+    "background_ignored": ("warning", "the tool is declared a background tool, and nothing runs those yet"),
+    "barge_in_ignored": ("warning", "the tool says what an interruption does to it, and nothing interrupts calls yet"),
     "blocking_unsaid": ("warning", "a sync retrieval does not say whether it waits for something"),
     "unconfirmed": ("info", "an action sounds final but asks nobody"),
     "summary_disagrees": ("warning", "the guide's first plain line is not its second line"),
@@ -85,14 +89,20 @@ def lint(subject: Registry | str | os.PathLike[str]) -> list[Advice]:
 
 def lint_tool(tool: Tool) -> Iterator[Advice]:
     spec = tool.spec
-    for code, message, path in (
-        *_name_advice(spec),
-        *_schema_advice(spec),
-        *_handler_advice(tool),
-        *_guide_advice(spec),
-    ):
-        yield Advice(tool=spec.tool_id, code=code, severity=CODES[code][0], message=message, path=path)
+    findings = (*_name_advice(spec), *_schema_advice(spec), *_handler_advice(tool), *_guide_advice(spec))
+    yield from _advise(spec, findings)
+    yield from runtime_advice(tool)
     yield from provider_advice(tool, declare_all(spec))
+
+
+def runtime_advice(tool: Tool) -> Iterator[Advice]:
+    """What the runtime will not do as the tool asks."""
+    yield from _advise(tool.spec, (*_pattern_advice(tool.spec), *_policy_advice(tool.spec)))
+
+
+def _advise(spec: ToolSpec, findings: "Iterable[Finding]") -> Iterator[Advice]:
+    for code, message, path in findings:
+        yield Advice(tool=spec.tool_id, code=code, severity=CODES[code][0], message=message, path=path)
 
 
 def provider_advice(tool: Tool, declarations: "Mapping[Any, Declaration]") -> Iterator[Advice]:
@@ -137,6 +147,38 @@ def _schema_advice(spec: ToolSpec) -> Iterator[Finding]:
             yield "long_parameter_description", f"{name!r} is described in {len(described)} characters.", path
         if _CONTEXT.fullmatch(name):
             yield "context_argument", f"{name!r} looks like context: supply it, or read it from the context.", path
+
+
+def _pattern_advice(spec: ToolSpec) -> Iterator[Finding]:
+    for part, schema in (("parameters", spec.parameters), ("result", spec.result)):
+        for pattern, path in _patterns(schema, f"/{part}"):
+            if needs_backtracking(pattern):
+                message = f"{pattern!r} cannot be matched in one pass; texts that take it too long are refused."
+                yield "pattern_backtracks", message, path
+
+
+def _patterns(schema: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(schema, list):
+        for index, item in enumerate(schema):
+            yield from _patterns(item, f"{path}/{index}")
+    elif isinstance(schema, dict):
+        for name, value in schema.items():
+            if name == "pattern" and isinstance(value, str):
+                yield value, f"{path}/{name}"
+            elif name == "patternProperties" and isinstance(value, dict):
+                yield from ((pattern, f"{path}/{name}") for pattern in value)
+            if name not in ("enum", "const", "default", "examples"):
+                yield from _patterns(value, f"{path}/{name}")
+
+
+def _policy_advice(spec: ToolSpec) -> Iterator[Finding]:
+    """What a policy asks for that nothing acts on yet: an author must not believe it holds."""
+    if spec.policy.background:
+        message = "No call runs in the background yet: this one is waited for, and its result is not a job handle."
+        yield "background_ignored", message, "/policy/background"
+    if spec.policy.barge_in is not None:
+        message = "No call is interrupted yet: bargeIn is kept, but nothing reads it."
+        yield "barge_in_ignored", message, "/policy/bargeIn"
 
 
 def _handler_advice(tool: Tool) -> Iterator[Finding]:

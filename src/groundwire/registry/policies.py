@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from groundwire.contracts.errors import RegistryError
+from groundwire.contracts.shapes import explain_misfit
 from groundwire.contracts.tools import ToolPolicy, ToolSpec
 from groundwire.registry.validators import declared_arguments
 
@@ -25,7 +26,10 @@ def read_policy(policy: object, fields: Mapping[str, Any], *, of: str) -> ToolPo
         for name, value in fields.items():
             whole[POLICY_FIELDS[name]] = msgspec.to_builtins(_plain(value))
         return msgspec.convert(whole, ToolPolicy)
-    except (msgspec.ValidationError, TypeError) as error:
+    except msgspec.ValidationError as error:
+        fault, hint = explain_misfit(str(error), ToolPolicy)
+        raise RegistryError(f"The policy of {of} is wrong: {fault}.", reason="invalid_policy", hint=hint) from None
+    except TypeError as error:
         raise RegistryError(f"The policy of {of} is wrong: {error}", reason="invalid_policy") from None
 
 

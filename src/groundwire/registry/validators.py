@@ -12,7 +12,9 @@ from groundwire.contracts.errors import InvalidJson, RegistryError
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator as Validator
 
-BACKTRACK_LIMIT = 100_000
+BACKTRACK_LIMIT = 1_000
+"""Steps back of a pattern with look-around or back-references. Each may read the text to its end, so this times the
+text's length is what an argument can cost. Other patterns take one pass and need no limit."""
 _COMPOSED = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if")
 
 
@@ -66,6 +68,18 @@ def declared_arguments(parameters: JsonObject) -> frozenset[str] | None:
     if any(keyword in parameters for keyword in _COMPOSED):
         return None
     return frozenset(properties) if isinstance(properties, dict) else frozenset()
+
+
+def needs_backtracking(pattern: str) -> bool:
+    """Whether a pattern has look-around or back-references, which no engine can match in one pass."""
+    import jsonschema_rs
+
+    options = jsonschema_rs.RegexOptions()
+    try:
+        jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=options)
+    except (jsonschema_rs.ValidationError, ValueError):
+        return True
+    return False
 
 
 def _refuse(uri: str) -> NoReturn:

@@ -57,6 +57,7 @@ class Attempt:
     counted: bool = False
     task: asyncio.Task[object] | None = None
     ended: asyncio.Future[None] | None = None
+    children: frozenset[asyncio.Task[object]] = frozenset()
 
     def __init__(self, turn: Turn, *, name: str, raw: str, call_id: str, caller: Caller, given_id: bool) -> None:
         self.turn = turn
@@ -129,6 +130,14 @@ class Attempt:
     def finish(self) -> None:
         if self.ended is not None and not self.ended.done():
             self.ended.set_result(None)
+
+    async def cancel_children(self) -> None:
+        """Cancel the calls that a handler made from its thread, and wait until they are settled."""
+        self.cut_off = True
+        for task in self.children:
+            task.cancel()
+        if self.children:
+            await asyncio.wait(self.children)
 
     def is_being_cancelled(self) -> bool:
         """Whether a CancelledError is meant for this call: its task is cancelled, or a call that it serves is cut off."""

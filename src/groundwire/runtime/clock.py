@@ -58,12 +58,19 @@ class CharsPerFour:
         return -(-len(text) // 4)
 
 
+FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799
+"""The years 1 to 9999: what ISO 8601 spells with four digits, and so keeps in order as text."""
+
+
 def to_iso(seconds: float) -> str:
-    """ISO 8601, UTC, milliseconds."""
-    milliseconds = int(seconds * 1000)
-    return f"{_to_the_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
+    """ISO 8601, UTC, milliseconds. A time before the year 1 or after 9999 becomes the first or the last there is."""
+    try:
+        milliseconds = int(seconds * 1000)
+        return f"{_to_the_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
+    except (ValueError, OverflowError, OSError):  # a clock gone wrong must not undo the call that it times
+        return to_iso(LAST_SECOND + 0.999 if seconds > 0 else FIRST_SECOND)
 
 
 @lru_cache(maxsize=64)
 def _to_the_second(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]

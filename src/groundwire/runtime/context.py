@@ -114,7 +114,7 @@ class Context:
         attempt = self._attempt
         attempt.committed = True
         if attempt.cut_off or attempt.is_closed or not self._services.holds_lease(attempt):
-            raise ToolError(ErrorType.CONFLICT, "The call has ended.", retryable=True, detail=ErrorDetail.LEASE_LOST)
+            raise _ended()
 
     def progress(self, value: JsonValue) -> None:
         """Tell whoever follows the call how far it is. Safe from a handler's thread."""
@@ -143,7 +143,22 @@ class Context:
         """The same for a handler that runs in a thread."""
         if _running_loop() is self._loop:
             raise RuntimeError("call_sync is for handlers that run in a thread; here, await context.call(…)")
-        return asyncio.run_coroutine_threadsafe(self.call(name, arguments), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(self._call_as_child(name, arguments), self._loop).result()
+
+    async def _call_as_child(self, name: str, arguments: JsonObject | None) -> ToolResult:
+        """The thread cannot be stopped with its call, but what it calls can: not begun any more, or cancelled."""
+        attempt, task = self._attempt, asyncio.current_task()
+        if attempt.cut_off or attempt.is_closed or task is None:
+            raise _ended()
+        attempt.children |= {task}
+        try:
+            return await self.call(name, arguments)
+        finally:
+            attempt.children -= {task}
+
+
+def _ended() -> ToolError:
+    return ToolError(ErrorType.CONFLICT, "The call has ended.", retryable=True, detail=ErrorDetail.LEASE_LOST)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

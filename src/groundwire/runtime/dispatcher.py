@@ -76,10 +76,12 @@ class Dispatcher:
         if turn.on_event is not None:
             call = ToolCall(call_id=attempt.call_id, name=attempt.name, raw=attempt.raw, origin=attempt.origin)
             turn.emit(CallStarted(call=call))
-        if attempt.given_id and (earlier := await self._replay(attempt)) is not None:
-            return earlier
+        while attempt.given_id and (running := turn.open.get(attempt.call_id)) is not None:
+            await running.wait()
         turn.open[attempt.call_id] = attempt
         try:
+            if attempt.given_id and (earlier := await self._replay(attempt)) is not None:
+                return earlier
             return await self._carry(attempt)
         except asyncio.CancelledError:
             result = await self._recorder.close_cancelled(attempt)
@@ -183,8 +185,6 @@ class Dispatcher:
         """A call id that was closed before gives the same result again, or a conflict if it asks for something else."""
         self._reach("replay", attempt)
         turn = attempt.turn
-        while (running := turn.open.get(attempt.call_id)) is not None:
-            await running.wait()
         if attempt.call_id in turn.closed:
             await self._recorder.flush()  # its record may still be waiting
         entry = turn.find(attempt.name)

@@ -80,7 +80,7 @@ class Gatekeeper:
         """Turn budgets are taken here and given back if a later step refuses; stored ones are taken at reserve."""
         turn = attempt.turn
         for budget in entry.turn_budgets:
-            denied = within_budget(budget, turn.used.get(budget.name, 0.0))
+            denied = within_budget(budget, turn.used.get(budget.name, 0.0), entry.spec.wire_name)
             if isinstance(denied, Deny):
                 return denied
         # Taken before anything is awaited, so that calls made at the same time cannot pass on the same count.
@@ -104,7 +104,7 @@ class Gatekeeper:
         if charges:
             used = await self._store.read_counters(turn.tenant, [(charge.name, charge.scope) for charge in charges])
             for budget, amount in zip(entry.stored_budgets, used, strict=True):
-                denied = within_budget(budget, amount)
+                denied = within_budget(budget, amount, entry.spec.wire_name)
                 if isinstance(denied, Deny):
                     return denied
             attempt.charges = tuple(charge for charge in charges if charge.amount)

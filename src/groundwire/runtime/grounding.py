@@ -1,9 +1,10 @@
 """Grounding: whether an argument's words were really said, and where.
 
-The rule is an exact substring, code point by code point, of one message of the stated speaker. Everything looser only
-explains a miss. Pure.
+The rule is an exact substring, code point by code point, of one message of the stated speaker; a value that is a number
+or a short word must not be cut out of a longer one. Everything looser only explains a miss. Pure.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
@@ -18,10 +19,15 @@ MAX_VALUES = 200
 """So many values of one argument can be evidenced; more are refused."""
 EXPLAINED = 10_000_000
 """Beyond so many comparisons a miss is only a miss: saying why would take too long."""
+SHORT = 4
+"""A word of so many characters is too likely a part of another to be found inside one."""
+LONG = 200
+"""Beyond so many characters a value is a text, whatever it ends with."""
 _WHY = {
     "too_many": f"it holds more than {MAX_VALUES} values",
     "empty": "it is empty",
     "absent": "it is missing",
+    "part": "it was said only as a part of a longer word or number",
     "whitespace": "it differs in white space",
     "case": "it differs in upper and lower case",
     "punctuation_width": "it differs in punctuation or character width",
@@ -81,17 +87,51 @@ def _spelling(value: JsonValue) -> str:
 def _locate(argument: str, words: str, rule: Ground, messages: Sequence[Message]) -> Evidence:
     if not words.strip():
         return Evidence(argument=argument, grounded=False, near_miss="empty")
+    whole = _whole(words) if rule.by == "value" and len(words) <= LONG else None
     for message in reversed(messages):
-        if message.role == rule.speaker and (start := message.text.find(words)) >= 0:
+        if message.role == rule.speaker and (start := _find(words, whole, message.text)) >= 0:
             end = start + len(words)
             return Evidence(argument=argument, grounded=True, turn=message.turn, start=start, end=end)
     return Evidence(argument=argument, grounded=False, near_miss=_near_miss(words, rule.speaker, messages))
+
+
+def _find(words: str, whole: re.Pattern[str] | None, text: str) -> int:
+    start = text.find(words)
+    if start < 0 or whole is None:
+        return start
+    found = whole.search(text, start)
+    return found.start() if found is not None else -1
+
+
+def _whole(words: str) -> re.Pattern[str]:
+    """A pattern for words that are not a part of more: 45 is not said in 450 or 3.45, but is in 45kg and 共45元.
+
+    A number goes on in digits only, because units and currencies stick to it; a short word in ASCII letters and digits
+    only, because some scripts put no space between words.
+    """
+    short = len(words) <= SHORT
+    before = after = ""
+    if _is_digit(words[0]):
+        before = r"(?<![0-9])(?<![0-9][.,])"
+    elif short and words[0].isascii() and words[0].isalpha():
+        before = r"(?<![0-9A-Za-z])"
+    if _is_digit(words[-1]):
+        after = r"(?![0-9])(?![.,][0-9])"
+    elif short and words[-1].isascii() and words[-1].isalpha():
+        after = r"(?![0-9A-Za-z])"
+    return re.compile(f"{before}{re.escape(words)}{after}")
+
+
+def _is_digit(sign: str) -> bool:
+    return sign.isascii() and sign.isdigit()
 
 
 def _near_miss(words: str, speaker: str, messages: Sequence[Message]) -> str:
     if len(words) * sum(len(message.text) for message in messages) > EXPLAINED:
         return "paraphrase"
     said = [message.text for message in messages if message.role == speaker]
+    if any(words in text for text in said):
+        return "part"
     if any(words in message.text for message in messages if message.role != speaker):
         return "other_speaker"
     for reason, fold in (("whitespace", _without_space), ("case", str.casefold), ("punctuation_width", _without_width)):

@@ -98,13 +98,17 @@ def _coroutine(
             made: Coroutine[Any, Any, Any] = handler.function(**arguments)
             return made
         case "sync":
-            return _in_thread(threads, partial(handler.function, **arguments))
+            return _in_thread(attempt, threads, partial(handler.function, **arguments))
         case "stream":
             return _drain(attempt, handler.function(**arguments))
 
 
-async def _in_thread(threads: DaemonThreads, function: Callable[[], Any]) -> Any:
-    value = await threads.run(function)
+async def _in_thread(attempt: Attempt, threads: DaemonThreads, function: Callable[[], Any]) -> Any:
+    try:
+        value = await threads.run(function)
+    except asyncio.CancelledError:
+        await attempt.cancel_children()  # they run in tasks of their own
+        raise
     return await value if isinstance(value, Coroutine) else value
 
 
@@ -170,9 +174,11 @@ def crashed(attempt: Attempt) -> Outcome:
 def _crash(attempt: Attempt, operator: str) -> Outcome:
     """An exception nobody planned. The model learns that it failed, the operator learns how."""
     log.error("tool %s failed (call %s)\n%s", attempt.name, attempt.call_id, operator)
+    may_have_acted = attempt.entry is not None and attempt.entry.is_action
+    advice = "Whether it took effect is not known." if may_have_acted else "It gave no result."
     info = ErrorInfo(
         type=ErrorType.INTERNAL,
-        message=f"{attempt.name} failed unexpectedly. Do not rely on it having worked.",
+        message=f"{attempt.name} failed unexpectedly. {advice}",
         detail=ErrorDetail.HANDLER_RAISED,
         partial_side_effects=True,
     )

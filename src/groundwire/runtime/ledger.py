@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from groundwire.contracts.decisions import Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType, StoreError
@@ -26,6 +26,7 @@ from groundwire.contracts.records import (
     Transition,
 )
 from groundwire.contracts.results import ToolResult, decode_result
+from groundwire.runtime.policies.budgets import over_budget
 
 if TYPE_CHECKING:
     from groundwire.runtime.attempt import Attempt
@@ -38,12 +39,15 @@ KEEP_SETTLED_SECONDS = 7 * 86_400.0
 """How long a settled effect replays at least."""
 
 
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=365 * 86_400)]
+
+
 class LedgerTimes(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """How long a reservation lives without being renewed, a call waits for another's, and a question waits for a person."""
 
-    lease_seconds: float = 20.0
-    wait_seconds: float = 30.0
-    confirmation_seconds: float = 300.0
+    lease_seconds: Seconds = 20.0
+    wait_seconds: Annotated[float, Meta(ge=0, le=365 * 86_400)] = 30.0
+    confirmation_seconds: Seconds = 300.0
 
 
 class _Held:
@@ -116,7 +120,7 @@ class Ledger:
                     if verdict is not None:
                         return verdict
                 case OverBudget(name=name):
-                    return _no_budget(name)
+                    return _no_budget(attempt, name)
                 case NotApproved():
                     return _not_approved(attempt.name)
 
@@ -283,12 +287,11 @@ def _in_flight(name: str) -> Deny:
     )
 
 
-def _no_budget(name: str) -> Deny:
-    return Deny(
-        type=ErrorType.BUDGET_EXCEEDED,
-        message="The limit for this tool is reached. Answer with what you have.",
-        operator=f"budget {name!r} was used up by calls at the same time",
-    )
+def _no_budget(attempt: Attempt, name: str) -> Deny:
+    """Calls at the same time were faster. One call has one stored budget of a name for each thing it goes by."""
+    assert attempt.entry is not None  # noqa: S101 - for the type checker; the pipeline resolved it
+    spent = next(budget for budget in attempt.entry.stored_budgets if budget.name == name)
+    return over_budget(spent, attempt.entry.spec.wire_name)
 
 
 def _not_approved(name: str) -> Deny:

@@ -14,12 +14,14 @@ from groundwire.contracts.results import ErrorInfo, ToolResult, decode_result, e
 from groundwire.runtime.invocation import Outcome
 from groundwire.runtime.policies.sizes import output_too_large
 from groundwire.runtime.surface import Entry
+from groundwire.runtime.validation import TOO_DEEP_TO_TELL, errors_of
 
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS
 
 
 WARNING_CHARS = 2_000
 MAX_WARNINGS = 50
+MAX_ERRORS = 50
 
 
 class Output:
@@ -56,23 +58,34 @@ def guard_output(entry: Entry, outcome: Outcome) -> Output:
             return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.NOT_JSON, f"not an envelope: {error}")
         if not output.ok:
             limit = entry.limits.max_output_bytes
-            output.errors = tuple(_sound(error, limit) for error in output.errors)
+            output.errors = tuple(_sound(error, limit) for error in output.errors[:MAX_ERRORS])
+            if _size_beside(output) > limit:
+                output.details = None
+                output.warnings = (*output.warnings, "What the tool added about its failure was too large to keep.")
             return output
     try:
         output.body = encode_value(value)
         output.data = parse_json(output.body)
     except InvalidJson as error:
         return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.NOT_JSON, error.message)
-    if len(output.body) > entry.limits.max_output_bytes:
-        output.spills = entry.spec.policy.spill
+    beside, limit = _size_beside(output), entry.limits.max_output_bytes
+    if len(output.body) + beside > limit:
+        output.spills = entry.spec.policy.spill and beside <= limit
         if not output.spills:
-            message = output_too_large(entry.spec.wire_name, len(output.body), entry.limits.max_output_bytes)
+            message = output_too_large(entry.spec.wire_name, len(output.body) + beside, limit)
             return _replace(entry, output, ErrorType.TOOL_OUTPUT_TOO_LARGE, None, message, shown=message)
     validator = entry.tool.result_validator
     if validator is not None and not validator.is_valid(output.data):
-        fault = next(iter(validator.iter_errors(output.data)))
-        return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.RESULT_SCHEMA, fault.message)
+        fault = next(errors_of(entry.spec.result, validator, output.data), None)
+        message = fault.message if fault is not None else TOO_DEEP_TO_TELL
+        return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.RESULT_SCHEMA, message)
     return output
+
+
+def _size_beside(output: Output) -> int:
+    """Bytes that a handler's envelope has besides its data: details and intents are kept and sent like it."""
+    payloads = [intent.payload for intent in output.intents]
+    return sum(len(dump_json(value)) for value in (output.details, *payloads) if value)
 
 
 def encode_value(value: Any) -> bytes:

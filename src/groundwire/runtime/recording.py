@@ -102,6 +102,8 @@ def refusal(attempt: Attempt, deny: Deny, duration_ms: float, notice: Confirmati
     else:
         errors = (ErrorInfo(type=deny.type, message=deny.message, retryable=deny.retryable, detail=deny.detail),)
     meta = meta_of(attempt, duration_ms, notice=notice)
+    if deny.faults:
+        meta = msgspec.structs.replace(meta, error_paths=tuple(fault.pointer for fault in deny.faults))
     return ToolResult(ok=False, errors=errors, warnings=attempt.warnings, meta=meta)
 
 

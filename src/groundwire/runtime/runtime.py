@@ -253,6 +253,8 @@ class Runtime:
 
     async def prune_audit(self, *, older_than_seconds: float, by: str) -> int:
         """Remove old records; the chain keeps a record of that, and stays provable from there on."""
+        if not older_than_seconds >= 0:
+            raise ConfigError(f"records cannot be older than {older_than_seconds!r} seconds", hint="0 or more")
         await self.open()
         removed = await self._desk.prune(older_than_seconds, by=by)
         await self._flush()

@@ -5,13 +5,15 @@ Every change is a compare-and-set on the stored session, so two processes cannot
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from types import MappingProxyType
+from weakref import WeakValueDictionary
 
 import msgspec
 
-from groundwire.contracts.canonical import digest
+from groundwire.contracts.canonical import JsonObject, digest
 from groundwire.contracts.errors import ConfigError, StoreError
 from groundwire.contracts.events import IntentApplied
 from groundwire.contracts.messages import Message
@@ -23,7 +25,7 @@ from groundwire.runtime.policies.limits import MODE_HARD_MS, Policies
 from groundwire.runtime.policies.loops import KEPT_TURNS
 from groundwire.runtime.state import StateController, at_turn_start
 from groundwire.runtime.surface import Surface
-from groundwire.runtime.turns import Turn, TurnOptions
+from groundwire.runtime.turns import Conversation, Turn, TurnOptions
 
 log = logging.getLogger("groundwire")
 
@@ -52,6 +54,7 @@ class Sessions:
         self._registries: dict[str, Registry] = {registry.version: registry}
         self._saved: set[str] = set()
         self._surfaces: dict[tuple[str, str, str], Surface] = {}
+        self._conversations: WeakValueDictionary[tuple[object, str, str], Conversation] = WeakValueDictionary()
 
     async def open_turn(self, options: TurnOptions) -> Turn:
         """Begin a turn: load or create its session, and take the registry version that the session is pinned to."""
@@ -71,11 +74,39 @@ class Sessions:
             return Turn(self.surface(self._registry, mode, profile), None, number=1, options=options)
         session = await self.open(options.get("tenant", "default"), session_id, mode)
         registry = await self._pinned(session.registry_version)
-        turn = Turn(self.surface(registry, mode, profile), session, number=session.turns + 1, options=options)
-        state, turn.pending_message = at_turn_start(session.state)
-        turn.session = msgspec.structs.replace(session, state=state)
-        turn.show_state()
+        session, pending = await self._begin(session)
+        turn = Turn(
+            self.surface(registry, mode, profile),
+            session,
+            number=session.turns + 1,
+            options=options,
+            conversation=self._conversation(session),
+        )
+        turn.pending_message = pending
         return turn
+
+    async def _begin(self, session: Session) -> tuple[Session, JsonObject | None]:
+        """Clear what held for the last turn. A pending message is for the turn that takes it out of the store, alone."""
+        state, pending = at_turn_start(session.state)
+        if pending is None:
+            return msgspec.structs.replace(session, state=state), None
+        taken: list[JsonObject | None] = []
+
+        def begun(fresh: Session) -> Session:
+            state, pending = at_turn_start(fresh.state)
+            taken[:] = [pending]
+            return msgspec.structs.replace(fresh, state=state, updated_at=self._clock.now())
+
+        session = await self._change(session, begun)
+        return session, taken[0]
+
+    def _conversation(self, session: Session) -> Conversation:
+        """Shared by the turns of one session that are open at the same time, on one loop: another's cannot be awaited."""
+        identity = (asyncio.get_running_loop(), session.tenant, session.session_id)
+        conversation = self._conversations.get(identity)
+        if conversation is None:
+            conversation = self._conversations[identity] = Conversation()
+        return conversation
 
     async def open(self, tenant: str, session_id: str, mode: str) -> Session:
         check_id("session", session_id)

@@ -34,11 +34,22 @@ EventSink = Callable[[Event], None]
 class OpenCall(Protocol):
     """A call in flight, as far as its turn is concerned."""
 
+    turn: Turn
     cancel_requested: bool
     is_closed: bool
     task: asyncio.Task[object] | None
 
     async def wait(self) -> None: ...
+
+
+class Conversation:
+    """What turns of one session share that are open at the same time: calls in flight, and the ids of those that ended."""
+
+    __slots__ = ("__weakref__", "closed", "open")
+
+    def __init__(self) -> None:
+        self.open: dict[str, OpenCall] = {}
+        self.closed: set[str] = set()
 
 
 class TurnOptions(TypedDict, total=False):
@@ -61,8 +72,17 @@ class TurnOptions(TypedDict, total=False):
 class Turn:
     """The counts and facts of one turn."""
 
-    def __init__(self, surface: Surface, session: Session | None, *, number: int, options: TurnOptions) -> None:
+    def __init__(
+        self,
+        surface: Surface,
+        session: Session | None,
+        *,
+        number: int,
+        options: TurnOptions,
+        conversation: Conversation | None = None,
+    ) -> None:
         self.surface = surface
+        self.conversation = conversation or Conversation()
         self.session = session
         self.session_id = session.session_id if session is not None else ""
         self.number = number
@@ -97,8 +117,8 @@ class Turn:
         self.calls = 0
         self.is_ended = False
         self.peak_tokens = 0
-        self.open: dict[str, OpenCall] = {}
-        self.closed: set[str] = set()
+        self.open = self.conversation.open
+        self.closed = self.conversation.closed
         self.intents: list[tuple[str, str, Intent]] = []
         self.extra: dict[str, Entry] = {}
 
@@ -160,7 +180,7 @@ class Turn:
     def cancel(self, call_id: str) -> bool:
         """Stop a call in flight; it settles as CANCELLED. False when there is none of that id, or it is settled already."""
         attempt = self.open.get(call_id)
-        if attempt is None or attempt.task is None or attempt.is_closed:
+        if attempt is None or attempt.turn is not self or attempt.task is None or attempt.is_closed:
             return False
         attempt.cancel_requested = True
         attempt.task.cancel()
@@ -178,6 +198,7 @@ class Turn:
     def rebuild(self, records: Sequence[CallRecord], decode: Callable[[bytes], ToolResult]) -> None:
         """Count again what a turn that was cut off had already done, from its stored calls in their order.
 
+        For whoever resumes it: an application's own loop after a crash, or after an approval that took a restart.
         What handlers said they spent (`context.charge`) is not in the records and is not counted again.
         """
         for record in records:

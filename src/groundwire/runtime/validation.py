@@ -1,7 +1,9 @@
 """Words for what is wrong with arguments: where, what, and what to send instead. Never names another tool."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 
@@ -9,9 +11,13 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.decisions import Deny, Fault
 from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.tools import ToolSpec
+from groundwire.contracts.texts import count_of
 
 MAX_FAULTS = 8
 SHOWN_CHARS = 80
+MAX_TRIES = 20_000
+"""Beyond so many looks at parts of a value, what is wrong with it is not searched for."""
+TOO_DEEP_TO_TELL = "They fit none of the shapes that are allowed, and are nested too deeply to say where."
 
 _TYPE_WORDS = {
     "string": "a string",
@@ -31,18 +37,88 @@ _DETAILS = {
 
 
 def explain_faults(spec: ToolSpec, validator: Any, arguments: JsonObject) -> Deny:
-    faults: list[Fault] = []
-    for error in validator.iter_errors(arguments):
-        faults.append(_fault(error, arguments, spec))
-        if len(faults) == MAX_FAULTS:
-            break
-    listed = " ".join(f"{fault.path}: {fault.message}" for fault in faults)
+    faults = [
+        _fault(error, arguments, spec) for error in islice(errors_of(spec.parameters, validator, arguments), MAX_FAULTS)
+    ]
+    listed = " ".join(f"{fault.path}: {fault.message}" for fault in faults) or TOO_DEEP_TO_TELL
     return Deny(
         type=ErrorType.VALIDATION,
         detail=faults[0].detail if faults else ErrorDetail.INVALID_VALUE,
         message=f"Invalid arguments for {spec.wire_name}. {listed}",
         faults=tuple(faults),
     )
+
+
+def errors_of(schema: Any, validator: Any, value: Any) -> Iterator[Any]:
+    """The errors of a value that is not valid; none when a schema that refers to itself would find too many of them.
+
+    Every alternative that it tries has errors of its own, and each of those again, one level further down.
+    """
+    if is_recursive(schema) and _tries(value, _count_references(schema)) > MAX_TRIES:
+        return iter(())
+    errors: Iterator[Any] = validator.iter_errors(value)
+    return errors
+
+
+def is_recursive(schema: Any) -> bool:
+    """Whether a schema leads back to itself. References that are not plain pointers are taken to do so."""
+    leads_to: dict[str, set[str]] = {}
+    waiting = set(_references(schema))
+    while waiting:
+        target = waiting.pop()
+        if target not in leads_to:
+            is_there, part = _find(schema, target)
+            if not is_there:
+                return True
+            leads_to[target] = set(_references(part))
+            waiting |= leads_to[target]
+    while ends := [target for target, others in leads_to.items() if not others & leads_to.keys()]:
+        for target in ends:
+            del leads_to[target]
+    return bool(leads_to)
+
+
+def _find(schema: Any, reference: str) -> tuple[bool, Any]:
+    """What a reference such as `#/$defs/node` points to. The whole schema holds the reference itself."""
+    if not reference.startswith("#/"):
+        return False, None
+    for step in reference[2:].split("/"):
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        if not isinstance(schema, dict) or name not in schema:
+            return False, None
+        schema = schema[name]
+    return True, schema
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        for name, value in schema.items():
+            if name in ("$ref", "$dynamicRef") and isinstance(value, str):
+                yield value
+            elif name != "$defs":
+                yield from _references(value)
+    elif isinstance(schema, list):
+        for item in schema:
+            yield from _references(item)
+
+
+def _count_references(schema: Any) -> int:
+    definitions = schema.get("$defs") if isinstance(schema, dict) else None
+    return sum(1 for _ in _references([schema, *(definitions.values() if isinstance(definitions, dict) else ())]))
+
+
+def _tries(value: Any, references: int) -> int:
+    """How often parts of a value may be looked at, when each level can be reached through each reference."""
+    tries, level, weight = 0, [value], 1
+    while level and tries <= MAX_TRIES:
+        tries += len(level) * weight
+        level = [item for part in level for item in _parts(part)]
+        weight *= references
+    return tries
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def fold_integers(schema: Any, value: Any) -> Any:
@@ -67,6 +143,11 @@ def path_of(parts: Sequence[str | int]) -> str:
     return path or "arguments"
 
 
+def _pointer(parts: Sequence[str | int]) -> str:
+    """`/customer/tags/1`; the arguments as a whole are the empty pointer (RFC 6901)."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
 def _fault(error: Any, arguments: JsonObject, spec: ToolSpec) -> Fault:
     kind, value = error.kind.name, error.kind.value
     parts = list(error.instance_path)
@@ -76,7 +157,8 @@ def _fault(error: Any, arguments: JsonObject, spec: ToolSpec) -> Fault:
         parts.append(value[0])
     found = _at(arguments, list(error.instance_path))
     message = _advice(kind, value, found, error.message, _known_names(spec, error.instance_path))
-    return Fault(path=path_of(parts), message=message, detail=_DETAILS.get(kind, ErrorDetail.INVALID_VALUE))
+    detail = _DETAILS.get(kind, ErrorDetail.INVALID_VALUE)
+    return Fault(path=path_of(parts), message=message, detail=detail, pointer=_pointer(parts))
 
 
 def _advice(kind: str, value: Any, found: Any, message: str, known: list[str]) -> str:
@@ -100,9 +182,11 @@ def _advice(kind: str, value: Any, found: Any, message: str, known: list[str]) -
             return f"send a number {bound} {value}, not {_show(found)}."
         case "minLength" | "maxLength" | "minItems" | "maxItems":
             bound = "at least" if kind.startswith("min") else "at most"
-            unit = "characters" if kind.endswith("Length") else "items"
+            unit = "character" if kind.endswith("Length") else "item"
             size = len(found) if isinstance(found, (str, list)) else 0
-            return f"send {bound} {value} {unit}, not {size}."
+            return f"send {bound} {count_of(value, unit)}, not {size}."
+        case "pattern" if message.startswith("Error executing regex"):
+            return "is too long to be compared with the pattern that it must match; send a shorter text."
         case "pattern":
             return f"send text that matches {_clip(str(value), 200)}, not {_show(found)}."
         case _:

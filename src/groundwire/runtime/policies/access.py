@@ -16,7 +16,7 @@ EVERYTHING = "all"
 
 
 class Mask(Struct, frozen=True, kw_only=True):
-    """Globs over tool ids and wire names. No allow list means everything; deny always wins."""
+    """Globs, with `*` and `?`, over tool ids and wire names. No allow list means everything; deny always wins."""
 
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
@@ -66,4 +66,8 @@ def matches_any(spec: ToolSpec, patterns: Iterable[str]) -> bool:
 
 
 def matches_name(tool_id: str, wire_name: str, pattern: str) -> bool:
-    return pattern == EVERYTHING or fnmatchcase(tool_id, pattern) or fnmatchcase(wire_name, pattern)
+    """Only `*` and `?` stand for other characters: names may hold brackets, and must not be missed for that."""
+    if pattern == EVERYTHING:
+        return True
+    glob = pattern.replace("[", "[[]")
+    return fnmatchcase(tool_id, glob) or fnmatchcase(wire_name, glob)

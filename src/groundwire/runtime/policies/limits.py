@@ -3,28 +3,40 @@
 Later ones win: the mode's defaults, the profile, the tool's own policy, then the operator's rules in their order.
 """
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
-from groundwire.contracts.tools import Budget, Category, Gate, GroundingMode, ToolPolicy, ToolSpec
+from groundwire.contracts.tools import (
+    Budget,
+    Category,
+    Gate,
+    GroundingMode,
+    Milliseconds,
+    Mode,
+    ToolPolicy,
+    ToolSpec,
+)
 from groundwire.runtime.policies.access import Mask, matches_any
 
 MAX_BYTES = 200_000
+
+Count: TypeAlias = Annotated[int, Meta(ge=1)]
+Size: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
 class Overrides(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Limits that a profile or a rule sets; what is None is left as it was."""
 
-    soft_ms: int | None = None
-    hard_ms: int | None = None
-    max_args_bytes: int | None = None
-    max_output_bytes: int | None = None
+    soft_ms: Milliseconds | None = None
+    hard_ms: Milliseconds | None = None
+    max_args_bytes: Size | None = None
+    max_output_bytes: Size | None = None
     confirm: bool | None = None
     grounding: GroundingMode | None = None
-    repeat_limit: int | None = None
-    empty_limit: int | None = None
+    repeat_limit: Count | None = None
+    empty_limit: Count | None = None
     budget: tuple[Budget, ...] = ()
     gates: tuple[str | Gate, ...] = ()
 
@@ -35,14 +47,14 @@ class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
     limits: Overrides = field(default_factory=Overrides)
-    max_refusals: int = 5
+    max_refusals: Count = 5
 
 
 class PolicyRule(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The operator's word for the tools (globs), modes and profiles that it names; an empty list means all."""
 
     tools: tuple[str, ...] = ("*",)
-    modes: tuple[str, ...] = ()
+    modes: tuple[Mode, ...] = ()
     profiles: tuple[str, ...] = ()
     limits: Overrides = field(default_factory=Overrides)
 

@@ -3,6 +3,7 @@
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.decisions import ALLOW, Allow, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType
+from groundwire.contracts.texts import count_of
 
 KEPT_TURNS = 5
 """How many turns' loop history a session keeps."""
@@ -30,7 +31,7 @@ def is_not_fruitless(name: str, empty_results: int, limit: int) -> Allow | Deny:
         type=ErrorType.LOOP_DETECTED,
         detail=ErrorDetail.EMPTY_RESULTS,
         message=(
-            f"{name} found nothing {empty_results} times in this turn; the data may not exist. "
+            f"{name} found nothing {count_of(empty_results, 'time')} in this turn; the data may not exist. "
             "Try another tool, or tell the user what could not be found."
         ),
     )
@@ -51,7 +52,7 @@ def repeat_reminder(name: str) -> str:
 
 def empty_reminder(name: str, count: int) -> str:
     return (
-        f"{name} found nothing, now {count} times in this turn. The data may not exist, and its next call in this "
+        f"{name} found nothing, now {count_of(count, 'time')} in this turn. The data may not exist, and its next call in this "
         "turn will be refused: try another tool or other words, or say that nothing was found."
     )
 
@@ -62,5 +63,5 @@ def enough_refusals(count: int, limit: int) -> Allow | Deny:
     return Deny(
         type=ErrorType.BUDGET_EXCEEDED,
         detail=ErrorDetail.REFUSALS_IN_A_ROW,
-        message=f"{limit} tool calls in a row were refused. Answer now without tools.",
+        message=f"{count_of(limit, 'tool call')} in a row {'was' if limit == 1 else 'were'} refused. Answer now without tools.",
     )

@@ -1,0 +1,81 @@
+"""Words for a value that does not fit its type: which name is at fault, what it may be, and what was perhaps meant."""
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+
+import msgspec
+from msgspec import inspect
+
+_AT = re.compile(r"(?P<fault>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?", re.DOTALL)
+_STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<any>\.\.\.)\]|\[\d+\]")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_WORDS = {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false"}
+
+
+def explain_misfit(message: str, kind: type[msgspec.Struct]) -> tuple[str, str]:
+    """What msgspec says about a value of `kind`, in a sentence that starts with the name at fault, and a hint."""
+    found = _AT.fullmatch(message)
+    fault, path = (found["fault"], found["path"] or "") if found else (message, "")
+    types = list(_types_at(inspect.type_info(kind), path))
+    where = path.removeprefix(".")
+    if unknown := _UNKNOWN.fullmatch(fault):
+        known = [field.encode_name for each in types if isinstance(each, inspect.StructType) for field in each.fields]
+        name = f"{where}.{unknown[1]}" if where else unknown[1]
+        return f"{name}: there is no such name", did_you_mean(unknown[1], known) or f"known: {', '.join(known)}"
+    prefix = f"{where}: " if where else ""
+    if fault.startswith("Invalid enum value "):
+        allowed = [str(value) for each in types for value in _choices(each)]
+        given = fault.removeprefix("Invalid enum value ").strip("'")
+        return f"{prefix}{given!r} is not one of {', '.join(allowed)}", did_you_mean(given, allowed)
+    bounds = [text for each in types if (text := _bounds(each))]
+    if bounds:
+        return f"{prefix}it must be {bounds[0]}", ""
+    return f"{prefix}{fault[:1].lower()}{fault[1:]}", ""
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A question that names what was perhaps meant; empty when nothing comes near."""
+    near = get_close_matches(name, list(names), n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def describe_bounds(*, whole: bool, gt: float | None, ge: float | None, le: float | None) -> str:
+    """`a number more than 0, at most 10`."""
+    parts = [f"more than {gt:g}" if gt is not None else "", f"at least {ge:g}" if ge is not None else ""]
+    if le is not None:
+        parts.append(f"at most {le:,.0f}".replace(",", " "))
+    return f"{_WORDS['int' if whole else 'float']} {', '.join(part for part in parts if part)}"
+
+
+def _types_at(kind: inspect.Type, path: str) -> Iterator[inspect.Type]:
+    """The types that a value at `path` may have."""
+    if isinstance(kind, inspect.UnionType):
+        for each in kind.types:
+            yield from _types_at(each, path)
+        return
+    step = _STEP.match(path)
+    if step is None:
+        yield kind
+        return
+    rest = path[step.end() :]
+    if isinstance(kind, inspect.StructType) and step["name"]:
+        for field in kind.fields:
+            if field.encode_name == step["name"]:
+                yield from _types_at(field.type, rest)
+    elif isinstance(kind, inspect.DictType):
+        yield from _types_at(kind.value_type, rest)
+    elif isinstance(kind, (inspect.VarTupleType, inspect.ListType)):
+        yield from _types_at(kind.item_type, rest)
+
+
+def _choices(kind: inspect.Type) -> Iterable[object]:
+    if isinstance(kind, inspect.LiteralType):
+        return kind.values
+    return list(kind.cls) if isinstance(kind, inspect.EnumType) else ()
+
+
+def _bounds(kind: inspect.Type) -> str:
+    if not isinstance(kind, (inspect.IntType, inspect.FloatType)) or (kind.gt, kind.ge, kind.le) == (None, None, None):
+        return ""
+    return describe_bounds(whole=isinstance(kind, inspect.IntType), gt=kind.gt, ge=kind.ge, le=kind.le)
