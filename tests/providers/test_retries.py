@@ -12,7 +12,6 @@ def failure(kind=FailureKind.SERVER, **options):
     return Failure(kind=kind, message="x", **options)
 
 
-@pytest.mark.requirement("A-164")
 def test_three_attempts_are_made_and_no_more():
     policy = RetryPolicy()
     assert delay_before(2, failure(), policy, Random(1)) is not None

@@ -10,8 +10,8 @@ import orjson
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.decisions import Deny, Fault
 from groundwire.contracts.errors import ErrorDetail, ErrorType
-from groundwire.contracts.tools import ToolSpec
 from groundwire.contracts.texts import count_of
+from groundwire.contracts.tools import ToolSpec
 
 MAX_FAULTS = 8
 SHOWN_CHARS = 80

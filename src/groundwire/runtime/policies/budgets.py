@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from groundwire.contracts.canonical import JsonValue, canonical_json, digest_bytes
 from groundwire.contracts.decisions import ALLOW, Allow, Deny
 from groundwire.contracts.errors import ErrorType
-from groundwire.contracts.tools import Budget
 from groundwire.contracts.texts import count_of, plain
+from groundwire.contracts.tools import Budget
 
 TURN = "turn"
 SHOWN_BYTES = 200
