@@ -243,7 +243,6 @@ def test_leaked_tokens_are_trimmed_at_the_end_only(content, expected):
     check(name, {"role": "user", "content": content}, {"role": "user", "content": content})
 
 
-@pytest.mark.requirement("C-173", "C-177")
 def test_named_transforms_run_in_order_over_every_message_and_tool():
     body = {
         "model": "m",
@@ -271,7 +270,7 @@ def test_named_transforms_run_in_order_over_every_message_and_tool():
     assert body == before
 
 
-@pytest.mark.requirement("C-173", "C-177", "C-179", "C-207")
+@pytest.mark.requirement("C-207")
 def test_nothing_happens_unless_it_is_asked_for():
     request = {"messages": [assistant(content="", tool_calls=[CALL])], "tools": [{"function": {"description": "d"}}]}
     response = {"choices": [{"message": assistant(function_call={"name": "f", "arguments": "{}"})}]}
@@ -282,7 +281,7 @@ def test_nothing_happens_unless_it_is_asked_for():
 TAGGED = '<tool_call>{"name":"f"}</tool_call>'
 
 
-@pytest.mark.requirement("C-179", "C-183")
+@pytest.mark.requirement("C-183")
 @pytest.mark.quirk(37)
 @pytest.mark.parametrize(
     ("reason", "expected"),
@@ -311,7 +310,6 @@ def test_extracted_calls_become_the_reason_unless_the_answer_was_cut(reason, exp
     assert body == before
 
 
-@pytest.mark.requirement("C-179")
 def test_a_change_without_calls_leaves_the_reason_alone():
     options = SendOptions(response_transforms=("assistant_content_special_tokens_trimmed_at_end",))
     body = {"choices": [{"finish_reason": "stop", "message": assistant(content="Done.</s>")}]}
@@ -330,7 +328,6 @@ def test_unknown_names_are_told_once_and_per_kind():
     assert names_unknown(EVERYTHING) == ()
 
 
-@pytest.mark.requirement("C-173", "C-177", "C-179")
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

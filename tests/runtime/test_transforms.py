@@ -224,7 +224,7 @@ def place(schema):
 INTEGER = {"type": "integer"}
 
 
-@pytest.mark.requirement("C-184", "C-207")
+@pytest.mark.requirement("C-207")
 def test_named_transforms_of_calls_run_in_order_and_others_do_not():
     call = call_of("""{"arguments": {'x': '5',}}""")
     assert apply_to_call(call, (), place(INTEGER)) is call
@@ -277,7 +277,6 @@ def test_a_compact_envelope_leaves_out_what_says_nothing(given, expected):
     assert TOOL_RESULT_TRANSFORMS[COMPACT](compact) is compact
 
 
-@pytest.mark.requirement("C-186")
 def test_envelopes_change_only_when_a_transform_is_named():
     given = envelope(FAILED)
     assert apply_to_envelope(given, ("unheard_of",)) is given
