@@ -20,6 +20,7 @@ from groundwire.codecs._reading import (
 from groundwire.codecs._results import (
     object_arguments,
     object_result,
+    read_arguments,
     text_result,
     unwrap_arguments,
     wrap_arguments,
@@ -159,6 +160,9 @@ def write_call(item: CallItem, losses: Losses, path: str) -> JsonObject:
     if not own_hint(item.private, DIALECT, "_synthetic"):
         written["id"] = item.call.call_id
     written["name"] = item.call.name
+    odd = own_hint(item.private, DIALECT, "_args")
+    if odd is not None and read_arguments(odd) == item.call.raw:
+        return {**own_members(item.private, DIALECT), **written, "args": odd}
     arguments = item.call.arguments
     if arguments is None:
         arguments = object_arguments(item.call.raw)

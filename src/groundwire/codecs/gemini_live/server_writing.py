@@ -137,8 +137,7 @@ class ServerEncoder:
             wire = write_call(item, self._losses, here)
             if item.call.name:
                 wire["name"] = self._table.wire(item.call.name, here)
-            odd = own_hint(item.private, DIALECT, "_args")
-            calls.append(wire if odd is None else {**wire, "args": odd})
+            calls.append(wire)
         rest = own_members(frame.private, DIALECT)
         return [{"toolCall": {**rest, "functionCalls": calls}}] if calls or not frame.calls else []
 

@@ -8,7 +8,6 @@ from typing import Any
 from groundwire.codecs._live import kept, merge, note_foreign, own_hint, own_members, put, take
 from groundwire.codecs._names import NameTable
 from groundwire.codecs._reading import (
-    as_list,
     as_text,
     join,
     optional_bool,
@@ -48,7 +47,7 @@ def read_setup(value: Any, path: str, *, is_update: bool = False) -> SessionSetu
     setup = SessionSetup(
         model=as_text(rest.pop("model", None) or "", join(path, "model")),
         instructions=instructions,
-        tools=_read_tools(as_list(take(rest, "tools") or [], join(path, "tools")), join(path, "tools")),
+        tools=_take_tools(rest, path),
         modalities=_take_texts(options, "responseModalities", here, lower=True),
         voice=_take_voice(options, here),
         turn_detection=_take_turn_detection(rest, path),
@@ -169,6 +168,14 @@ def _take_sampling(options: JsonObject, path: str) -> Sampling:
         stop=_take_texts(options, "stopSequences", path),
         count=_taken(options, "candidateCount", optional_int(options, "candidateCount", path)),
     )
+
+
+def _take_tools(rest: JsonObject, path: str) -> tuple[DeclaredTool, ...]:
+    """An empty list stays where it stands: in an update it takes all tools away."""
+    tools = optional_list(rest, "tools", path)
+    if tools:
+        del rest["tools"]
+    return _read_tools(tools, join(path, "tools"))
 
 
 def _read_tools(tools: list[Any], path: str) -> tuple[DeclaredTool, ...]:
