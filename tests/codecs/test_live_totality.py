@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from groundwire.codecs import gemini_live, openai_realtime
 from groundwire.contracts.errors import NotExpressible, WireError
-from tests.codecs.live_recordings import frames_of, recordings
+from tests.codecs.live_recordings import frames_of, recordings, without_nulls
 
 CODECS = {"gemini-live": gemini_live, "openai-realtime": openai_realtime}
 RECORDED = [
@@ -74,17 +74,24 @@ def test_known_members_with_any_value_are_frames_or_a_wire_error(api, side, data
     total(*pairs(api, side), message)
 
 
-def mutated(draw, value):
+# Not the sign of our own hints, and nothing that is base64 in another spelling: both come back otherwise by design.
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text("!%é", max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("!%é", max_size=4), inner, max_size=3),
+)
+
+
+def mutated(draw, value, values=VALUES):
     """The value with one place in it replaced or removed."""
     if isinstance(value, dict) and value and draw(st.integers(0, 4)):
         key = draw(st.sampled_from(sorted(value)))
         if draw(st.integers(0, 5)) == 0:
             return {name: item for name, item in value.items() if name != key}
-        return {**value, key: mutated(draw, value[key])}
+        return {**value, key: mutated(draw, value[key], values)}
     if isinstance(value, list) and value and draw(st.integers(0, 4)):
         place = draw(st.integers(0, len(value) - 1))
-        return [*value[:place], mutated(draw, value[place]), *value[place + 1 :]]
-    return draw(VALUES)
+        return [*value[:place], mutated(draw, value[place], values), *value[place + 1 :]]
+    return draw(values)
 
 
 @given(data=st.data())
@@ -98,7 +105,7 @@ def test_mutated_recordings_are_frames_or_a_wire_error(data):
 @settings(max_examples=200, deadline=None)
 def test_mutated_messages_of_a_server_are_written_as_they_were_read(data):
     api, _, message = data.draw(st.sampled_from([entry for entry in RECORDED if entry[1] == "server"]))
-    changed = mutated(data.draw, message)
+    changed = mutated(data.draw, message, PLAIN)
     if isinstance(changed, dict):
         written = total(*pairs(api, "server"), changed)
-        assert written is None or len(written) == 1
+        assert written is None or without_nulls(written) == [without_nulls(changed)]
