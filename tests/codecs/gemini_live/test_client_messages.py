@@ -238,6 +238,7 @@ MESSAGES = [
     {"setup": {"generationConfig": {}}},
     {"setup": {"generationConfig": {"responseModalities": []}, "tools": []}},
     {"somethingNew": {"a": 1}},
+    {"toolResponse": {"functionResponses": [{"id": "", "name": "", "response": {}}, {}]}},
     {},
 ]
 

@@ -79,6 +79,9 @@ MESSAGES = [
     {"voiceActivity": {"voiceActivityType": "SOMETHING"}},
     {"voiceActivityDetectionSignal": {"vadSignalType": "VAD_SIGNAL_TYPE_SOS"}},
     {"somethingNew": [1], "setupComplete": {}},
+    {"toolCall": {"functionCalls": [{}, {"id": "", "name": ""}]}},
+    {"toolCall": {"functionCalls": [{"name": "a"}, 5, {"name": "b"}, {"name": 5}, {"name": "c"}], "new": [1]}},
+    {"setupComplete": {"sessionId": ""}},
 ]  # fmt: skip
 
 

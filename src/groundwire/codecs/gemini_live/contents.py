@@ -146,6 +146,9 @@ def read_call(value: Any, path: str, *, call_id: str) -> CallItem:
     given = optional_text(source, "id", path)
     if not given:
         private["_synthetic"] = True
+        private |= {"_id": given} if given is not None else {}
+    if source.get("name") is None:
+        private["_no_name"] = True
     arguments = optional_object(source, "args", path)
     if arguments is None:
         private["_no_args"] = True
@@ -159,7 +162,10 @@ def write_call(item: CallItem, losses: Losses, path: str) -> JsonObject:
     written: JsonObject = {}
     if not own_hint(item.private, DIALECT, "_synthetic"):
         written["id"] = item.call.call_id
-    written["name"] = item.call.name
+    elif own_hint(item.private, DIALECT, "_id") == "":
+        written["id"] = ""
+    if item.call.name or not own_hint(item.private, DIALECT, "_no_name"):
+        written["name"] = item.call.name
     odd = own_hint(item.private, DIALECT, "_args")
     if odd is not None and read_arguments(odd) == item.call.raw:
         return {**own_members(item.private, DIALECT), **written, "args": odd}
@@ -180,6 +186,7 @@ def read_result(value: Any, path: str) -> ResultItem:
     private = rest_of(source, _RESULT)
     response = optional_object(source, "response", path)
     text, failed = ("", False) if response is None else text_result(response)
+    private |= {f"_{name}": "" for name in ("id", "name") if source.get(name) == ""}
     if response is None or object_result(text, failed=failed) != response:
         private["_response"] = response
     return ResultItem(
@@ -193,9 +200,9 @@ def read_result(value: Any, path: str) -> ResultItem:
 
 def write_result(item: ResultItem, losses: Losses, path: str) -> JsonObject:
     written = own_members(item.private, DIALECT)
-    if item.call_id:
+    if item.call_id or own_hint(item.private, DIALECT, "_id") == "":
         written["id"] = item.call_id
-    if item.name:
+    if item.name or own_hint(item.private, DIALECT, "_name") == "":
         written["name"] = item.name
     response = _response_of(item, losses, path)
     if response is not None:

@@ -107,18 +107,25 @@ class ServerDecoder:
     def _read_calls(self, value: JsonObject) -> list[ServerFrame]:
         """Every call that can be read at all: one that gets no answer would block the session."""
         entries = value.get("functionCalls")
-        calls: list[CallItem] = []
+        if not isinstance(entries, list) or not entries:
+            return [NativeFrame(origin=DIALECT, value={"toolCall": value})]
+        rest = rest_of(value, frozenset({"functionCalls"}))
         frames: list[ServerFrame] = []
-        for entry in entries if isinstance(entries, list) else []:
+        calls: list[CallItem] = []
+        for entry in entries:
             self._calls += 1
             try:
                 calls.append(self._read_call(entry))
             except WireError:
-                frames.append(NativeFrame(origin=DIALECT, value={"toolCall": {"functionCalls": [entry]}}))
-        rest = rest_of(value, frozenset({"functionCalls"} if isinstance(entries, list) else ()))
-        if not calls and not frames:
-            return [NativeFrame(origin=DIALECT, value={"toolCall": value})]
-        return [ToolCalls(calls=tuple(calls), private={DIALECT: rest}), *frames] if calls else frames
+                # In its place among the calls, so that they are written again in their order.
+                if calls:
+                    frames.append(ToolCalls(calls=tuple(calls), private={DIALECT: rest}))
+                    calls, rest = [], {}
+                frames.append(NativeFrame(origin=DIALECT, value={"toolCall": {**rest, "functionCalls": [entry]}}))
+                rest = {}
+        if calls:
+            frames.append(ToolCalls(calls=tuple(calls), private={DIALECT: rest}))
+        return frames
 
     def _read_call(self, entry: Any) -> CallItem:
         source = camel_members(entry, "toolCall.functionCalls")
@@ -201,7 +208,7 @@ def _read_notice(name: str, value: JsonValue) -> ServerFrame:
             case "setupComplete":
                 session = source.get("sessionId")
                 if isinstance(session, (str, type(None))):
-                    rest = rest_of(source, frozenset({"sessionId"}))
+                    rest = rest_of(source, frozenset({"sessionId"} if session else ()))
                     return SessionReady(session_id=session or "", private={DIALECT: rest})
             case "toolCallCancellation":
                 ids = source.get("ids")
