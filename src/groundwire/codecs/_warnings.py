@@ -19,6 +19,8 @@ WIRE_WARNINGS: dict[str, str] = {
     "extra_dropped": "a member that only the sender's dialect knows was left out",
     "finish_approximated": "the reason of the end has no equal in the target; the nearest one was sent",
     "format_approximated": "the output format has no equal in the target; the nearest one was sent",
+    "frame_approximated": "a frame of a live session has no equal in the target; the nearest one was sent",
+    "frame_dropped": "a frame that the target's live sessions do not have was left out",
     "media_moved": "media of a tool result went into a user message after it",
     "media_dropped": "media that the target cannot take was replaced by a note in words",
     "message_moved": "a message stood between calls and their results and was moved behind them",

@@ -1,1 +1,0 @@
-"""OpenAI Realtime events. Not written yet."""
