@@ -4,6 +4,8 @@ piece of news into the parts that a caller sees. And the other way: a whole repl
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from groundwire.codecs._ids import unique_id
 from groundwire.codecs._json import whole_text
 from groundwire.codecs._results import object_arguments, read_arguments
@@ -84,12 +86,19 @@ class ReplyBuilder:
             self._call_ids.add(call_id)
             place = len(self._items)
             self.out.append(CallStarted(index=place, call_id=call_id, name=name, private=private or {}))
-        self._items.append(_Open(kind, call_id, name))
+        opened = _Open(kind, call_id, name)
+        self._items.append(opened)
         if private:
-            self._items[-1].private = private  # type: ignore[misc]
+            opened.private = private
             if kind != "call":
                 self._announced[len(self._items) - 1] = private
         return len(self._items) - 1
+
+    def announce(self, place: int, private: Private) -> None:
+        """What goes with the item's first piece, if that has not come yet."""
+        item = self._items[place]
+        if isinstance(item, _Open) and place in self._announced:
+            self._announced[place] = item.private = private
 
     def settle(self, place: int, item: Item) -> None:
         """The item at this place has ended, and this is what it came to; a call keeps the id that it was begun with."""
@@ -279,23 +288,29 @@ def parts_of(reply: Reply, *, piece: int | None = None) -> list[ReplyPart]:
     started = ReplyStarted(reply_id=reply.reply_id, model=reply.model, created=reply.created)
     parts: list[ReplyPart] = [started]
     for index, item in enumerate(reply.items):
-        match item:
-            case Message():
-                for part in item.parts:
-                    if isinstance(part, TextPart):
-                        parts.extend(TextDelta(index=index, text=text) for text in _pieces(part.text, piece))
-                    elif isinstance(part, RefusalPart):
-                        parts.extend(RefusalDelta(index=index, text=text) for text in _pieces(part.text, piece))
-            case ReasoningItem():
-                parts.extend(ReasoningDelta(index=index, text=text) for text in _pieces(item.text, piece))
-            case CallItem(call=call):
-                parts.append(CallStarted(index=index, call_id=call.call_id, name=call.name))
-                parts.extend(CallDelta(index=index, text=text) for text in _pieces(call.raw, piece))
-            case NativeItem():
-                pass
-        parts.append(ItemEnded(index=index, item=item))
+        deltas = _deltas_of(item, index, piece)
+        if deltas and not isinstance(item, NativeItem) and item.private:
+            deltas[0] = replace(deltas[0], private=item.private)
+        parts += [*deltas, ItemEnded(index=index, item=item)]
     parts.append(ReplyEnded(reply=reply))
     return parts
+
+
+def _deltas_of(item: Item, index: int, piece: int | None) -> list[ReplyPart]:
+    deltas: list[ReplyPart] = []
+    match item:
+        case Message():
+            for part in item.parts:
+                if isinstance(part, TextPart):
+                    deltas.extend(TextDelta(index=index, text=text) for text in _pieces(part.text, piece))
+                elif isinstance(part, RefusalPart):
+                    deltas.extend(RefusalDelta(index=index, text=text) for text in _pieces(part.text, piece))
+        case ReasoningItem():
+            deltas.extend(ReasoningDelta(index=index, text=text) for text in _pieces(item.text, piece))
+        case CallItem(call=call):
+            deltas.append(CallStarted(index=index, call_id=call.call_id, name=call.name))
+            deltas.extend(CallDelta(index=index, text=text) for text in _pieces(call.raw, piece))
+    return deltas
 
 
 def _pieces(text: str, size: int | None) -> list[str]:

@@ -158,9 +158,9 @@ def echo_of(request: ModelRequest | None) -> JsonObject:
 
 
 def mark_cut(body: JsonObject, items: Sequence[Item], output: list[JsonValue]) -> None:
-    """A message of another dialect at the end of an incomplete response was not finished either."""
+    """A message at the end of an incomplete response was not finished either, unless it says otherwise."""
     last = items[-1] if items else None
-    if body["status"] == "incomplete" and isinstance(last, Message) and not own(last.private):
+    if body["status"] == "incomplete" and isinstance(last, Message) and "status" not in own(last.private):
         written = output[-1] if output else None
         if isinstance(written, dict) and written.get("type") == "message":
             written["status"] = "incomplete"
