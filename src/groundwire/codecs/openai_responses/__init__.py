@@ -6,10 +6,14 @@ from groundwire.codecs.openai_responses.failures import decode_error, encode_err
 from groundwire.codecs.openai_responses.request_reading import decode_request
 from groundwire.codecs.openai_responses.request_writing import encode_request
 from groundwire.codecs.openai_responses.responses import decode_response, encode_response
+from groundwire.codecs.openai_responses.stream_writing import StreamEncoder
+from groundwire.codecs.openai_responses.streams import StreamDecoder
 
 __all__ = [
     "DIALECT",
     "Profile",
+    "StreamDecoder",
+    "StreamEncoder",
     "decode_error",
     "decode_request",
     "decode_response",
