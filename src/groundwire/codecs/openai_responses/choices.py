@@ -61,7 +61,8 @@ def _read_allowed(choice: JsonObject) -> ToolChoice:
             names.append(_name_of(entry, f"{path}.tools[{place}]"))
         if entry.get("type") != "function":
             others.append(entry)
-    notes: JsonObject = {"_allowed": True} if len(names) == 1 and mode == "required" else {}
+    is_like_another = not names or (len(names) == 1 and mode == "required")
+    notes: JsonObject = {"_allowed": True} if is_like_another else {}
     if others:
         notes = {"_allowed": True, "_tools": [*entries]}
     return ToolChoice(mode="required" if mode == "required" else "auto", names=tuple(names), private=kept(notes))

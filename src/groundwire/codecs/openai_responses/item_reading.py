@@ -126,11 +126,9 @@ def _read_output(item: JsonObject, path: str) -> Item:
     parts: tuple[Part, ...]
     if isinstance(output, str):
         parts = (TextPart(text=output),) if output else ()
-        if not output:
-            members = {**members, "_list": False}
     elif isinstance(output, list):
         parts = read_parts(output, f"{path}.output", "input_text")
-        if not is_list_by_default(parts, is_output=False):
+        if not parts or not is_list_by_default(parts, is_output=False):
             members = {**members, "_list": True}
     else:
         raise expected(f"{path}.output", "a string or an array", output)
