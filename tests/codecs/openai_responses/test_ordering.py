@@ -91,8 +91,14 @@ def test_reasoning_without_what_it_led_to_stays_behind():
 
 
 def test_without_its_reasoning_an_item_goes_without_its_id():
-    request = decode_request({"model": "m", "input": [USER, call("a", id="fc_1"), output("a"), call("b", id="fc_2"), output("b")]})
-    items = (request.items[0], ReasoningItem(text="foreign", private={"anthropic": {"signature": "s"}}), *request.items[1:])
+    request = decode_request(
+        {"model": "m", "input": [USER, call("a", id="fc_1"), output("a"), call("b", id="fc_2"), output("b")]}
+    )
+    items = (
+        request.items[0],
+        ReasoningItem(text="foreign", private={"anthropic": {"signature": "s"}}),
+        *request.items[1:],
+    )
     encoded = encode_request(ModelRequest(model="m", items=items))
     assert encoded.body["input"] == [USER, call("a"), output("a"), call("b", id="fc_2"), output("b")]
     assert [warning.code for warning in encoded.warnings] == ["reasoning_dropped"]

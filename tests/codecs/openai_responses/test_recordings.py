@@ -182,7 +182,9 @@ def test_data_may_come_before_the_name_of_its_event():
     assert data.startswith(b"data:")
     parts = decode(data)
     assert parts[0] == ReplyStarted(
-        reply_id="resp_yqqp3b5eoaaatwfitarja6yi42umok5glfymrqxbh4wwznmisz2q", model="openai.gpt-5.6-luna", created=1784247617
+        reply_id="resp_yqqp3b5eoaaatwfitarja6yi42umok5glfymrqxbh4wwznmisz2q",
+        model="openai.gpt-5.6-luna",
+        created=1784247617,
     )
     assert [call.call.call_id for call in parts[-1].reply.calls] == ["call_0"]
 

@@ -211,7 +211,9 @@ def test_citations_are_read_with_their_places():
 
 
 def test_a_refusal_is_a_part_of_its_own():
-    request = decode_request(body_with(input=[{"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]}]))
+    request = decode_request(
+        body_with(input=[{"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]}])
+    )
     assert request.items[0].parts == (RefusalPart(text="no"),)
 
 
@@ -335,8 +337,14 @@ def test_media_of_a_tool_result_stays_in_the_result():
             MediaPart(media_type="application/pdf", url="https://x/a", name="a.pdf"),
             {"type": "input_file", "file_url": "https://x/a", "filename": "a.pdf"},
         ),
-        (MediaPart(media_type="image/*", url="https://x"), {"type": "input_image", "image_url": "https://x", "detail": "auto"}),
-        (MediaPart(media_type="image/*", file_id="file-9"), {"type": "input_image", "file_id": "file-9", "detail": "auto"}),
+        (
+            MediaPart(media_type="image/*", url="https://x"),
+            {"type": "input_image", "image_url": "https://x", "detail": "auto"},
+        ),
+        (
+            MediaPart(media_type="image/*", file_id="file-9"),
+            {"type": "input_image", "file_id": "file-9", "detail": "auto"},
+        ),
     ],
 )
 def test_media_that_has_a_place_is_sent(part, written):
@@ -362,7 +370,9 @@ def test_media_without_a_place_becomes_a_note(part):
 
 
 def test_sound_is_sent_where_the_endpoint_takes_it():
-    request = ModelRequest(model="m", items=(Message(role="user", parts=(MediaPart(media_type="audio/wav", data=b"\x00"),)),))
+    request = ModelRequest(
+        model="m", items=(Message(role="user", parts=(MediaPart(media_type="audio/wav", data=b"\x00"),)),)
+    )
     encoded = encode_request(request, profile=Profile(audio_input=True))
     assert encoded.body["input"][0]["content"] == [
         {"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}}
@@ -374,7 +384,9 @@ def test_foreign_private_data_extras_and_natives_stay_behind_and_are_named():
     request = ModelRequest(
         model="m",
         items=(
-            Message(role="user", parts=(TextPart(text="hi", private=foreign), NativePart(origin="gemini", value={"a": 1}))),
+            Message(
+                role="user", parts=(TextPart(text="hi", private=foreign), NativePart(origin="gemini", value={"a": 1}))
+            ),
             NativeItem(origin="anthropic", value={"type": "server_tool_use"}),
             Message(role="tool", parts=(TextPart(text="x"),), private={"openai-chat": {"_list": True}}),
         ),
@@ -484,6 +496,8 @@ def test_an_id_that_is_too_long_is_replaced_in_both_halves():
 
 
 def _call(call_id, name, raw="{}"):
-    return decode_request(
-        {"input": [{"type": "function_call", "call_id": call_id, "name": name, "arguments": raw}]}
-    ).items[0].call
+    return (
+        decode_request({"input": [{"type": "function_call", "call_id": call_id, "name": name, "arguments": raw}]})
+        .items[0]
+        .call
+    )

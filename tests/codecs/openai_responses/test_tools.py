@@ -91,7 +91,11 @@ def test_a_nested_custom_tool_is_written_flat():
         ("auto", ToolChoice(mode="auto"), "auto"),
         ("none", ToolChoice(mode="none"), "none"),
         ("required", ToolChoice(mode="required"), "required"),
-        ({"type": "function", "name": "f"}, ToolChoice(mode="required", names=("f",)), {"type": "function", "name": "f"}),
+        (
+            {"type": "function", "name": "f"},
+            ToolChoice(mode="required", names=("f",)),
+            {"type": "function", "name": "f"},
+        ),
         (
             {"type": "function", "function": {"name": "f"}},
             ToolChoice(mode="required", names=("f",)),
@@ -126,7 +130,11 @@ def test_nested_and_flat_choices_are_read_and_written_flat(wire, choice, written
         {
             "type": "allowed_tools",
             "mode": "auto",
-            "tools": [{"type": "function", "name": "f"}, {"type": "mcp", "server_label": "s"}, {"type": "custom", "name": "c"}],
+            "tools": [
+                {"type": "function", "name": "f"},
+                {"type": "mcp", "server_label": "s"},
+                {"type": "custom", "name": "c"},
+            ],
         },
         {"type": "allowed_tools", "mode": "auto", "tools": []},
         {"type": "web_search_preview"},

@@ -152,8 +152,9 @@ def echo_of(request: ModelRequest | None) -> JsonObject:
     if isinstance(conversation, str):
         body["conversation"] = {"id": conversation}
     body.update(settings)
-    if "text" in settings:
-        body["text"] = {"format": {"type": "text"}, **settings["text"]}  # type: ignore[dict-item]
+    text = body["text"]
+    if isinstance(text, dict):
+        body["text"] = {"format": {"type": "text"}, **text}
     return body
 
 
