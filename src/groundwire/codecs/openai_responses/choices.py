@@ -3,9 +3,9 @@
 from typing import Any
 
 from groundwire.codecs._names import NameTable
-from groundwire.codecs._reading import as_list, as_object, expected, optional_text, rest_of
+from groundwire.codecs._reading import as_list, as_object, expected, optional_text
 from groundwire.codecs._warnings import Losses
-from groundwire.codecs.openai_responses.dialect import kept, note_foreign, own, with_members
+from groundwire.codecs.openai_responses.dialect import kept, note_foreign, own, unknown, with_members
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.requests import ToolChoice
@@ -24,7 +24,7 @@ def read_choice(choice: Any) -> ToolChoice | None:
     choice = as_object(choice, "tool_choice")
     kind = choice.get("type")
     if kind in _CALLABLE:
-        members = rest_of(choice, _NAMED_MEMBERS)
+        members = unknown(choice, _NAMED_MEMBERS)
         members = members if kind == "function" else {**members, "_type": kind}
         return ToolChoice(mode="required", names=(_name_of(choice, "tool_choice"),), private=kept(members))
     if kind == "allowed_tools":

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from groundwire.codecs._reading import count_of, rest_of
+from groundwire.codecs._reading import count_of
 from groundwire.codecs._warnings import Losses
-from groundwire.codecs.openai_responses.dialect import kept, note_foreign, own, text_or_none, with_members
+from groundwire.codecs.openai_responses.dialect import kept, note_foreign, own, text_or_none, unknown, with_members
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Citation, TextPart
 
@@ -25,7 +25,7 @@ def _read(annotation: JsonObject) -> Citation:
         title=text_or_none(annotation.get("title")),
         start=count_of(annotation, "start_index"),
         end=count_of(annotation, "end_index"),
-        private=kept(rest_of(annotation, _URL_MEMBERS) if is_usual else {"_whole": annotation}),
+        private=kept(unknown(annotation, _URL_MEMBERS) if is_usual else {"_whole": annotation}),
     )
 
 

@@ -42,6 +42,13 @@ def own(private: Private) -> JsonObject:
     return private.get(DIALECT, NOTHING) if private else NOTHING
 
 
+def unknown(source: JsonObject, known: frozenset[str]) -> JsonObject:
+    """The members to keep for this dialect. Nobody outside may write our notes."""
+    if source.keys() <= known:
+        return NOTHING
+    return {key: value for key, value in source.items() if key not in known and key[0:1] != "_"}
+
+
 def kept(members: JsonObject) -> Private:
     return {DIALECT: members} if members else {}
 
@@ -56,6 +63,8 @@ def with_members(written: JsonObject, members: JsonObject) -> JsonObject:
 
 def note_foreign(private: Private, path: str, losses: Losses) -> None:
     """Say that another dialect's private data does not go along."""
+    if len(private) == 1 and DIALECT in private:
+        return
     for dialect, members in private.items():
         if dialect != DIALECT and any(not key.startswith("_") for key in members):
             losses.add("private_dropped", path, f"Data that only {dialect} understands was left out.")

@@ -6,9 +6,9 @@ from typing import Any
 from groundwire.codecs._ids import OPENAI_RESPONSES_IDS, derived_id
 from groundwire.codecs._json import dump_text
 from groundwire.codecs._names import original_name
-from groundwire.codecs._reading import as_object, expected, optional_text, required_text, rest_of
+from groundwire.codecs._reading import as_object, expected, optional_text, required_text
 from groundwire.codecs._results import read_arguments
-from groundwire.codecs.openai_responses.dialect import DIALECT, kept
+from groundwire.codecs.openai_responses.dialect import DIALECT, kept, unknown
 from groundwire.codecs.openai_responses.parts import read_parts
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject
@@ -35,8 +35,36 @@ _OUTPUT_MEMBERS = frozenset({"type", "call_id", "output"})
 _UNFINISHED = ("incomplete", "in_progress")
 
 
-def read_input_item(item: Any, path: str) -> Item:
-    """An item of a request: what is wrong with it is said, with the place."""
+def read_input_items(items: list[Any]) -> tuple[Item, ...]:
+    """The items of a request: what is wrong with one is said, with its place."""
+    return tuple([_read_usual(item) or _read_input_item(item, f"input[{place}]") for place, item in enumerate(items)])
+
+
+def _read_usual(item: Any) -> Item | None:
+    """The shapes of which histories are full, without a second look; None for any other."""
+    if type(item) is not dict:
+        return None
+    size, kind = len(item), item.get("type")
+    if kind is None:
+        role, content = item.get("role"), item.get("content")
+        if size == 2 and type(content) is str and type(role) is str and role in ROLES:
+            return Message(role=role, parts=(TextPart(text=content),))
+    elif kind == "function_call":
+        call_id, name, raw, item_id = item.get("call_id"), item.get("name"), item.get("arguments"), item.get("id")
+        if type(call_id) is str and type(name) is str and type(raw) is str and raw[:1] == "{":
+            call = ToolCall(call_id=call_id, name=name, raw=raw, origin=DIALECT)
+            if size == 4 and item_id is None:
+                return CallItem(call=call)
+            if size == 5 and item_id is not None:
+                return CallItem(call=call, private={DIALECT: {"id": item_id}})
+    elif kind == "function_call_output" and size == 3:
+        call_id, output = item.get("call_id"), item.get("output")
+        if type(call_id) is str and type(output) is str and output:
+            return ResultItem(call_id=call_id, parts=(TextPart(text=output),))
+    return None
+
+
+def _read_input_item(item: Any, path: str) -> Item:
     item = as_object(item, path)
     kind = item.get("type")
     if kind is None or kind == "message":
@@ -61,9 +89,7 @@ def _read_input_message(item: JsonObject, path: str) -> Message:
         raise WireError("has neither a type nor a role", path=path)
     role = required_text(item, "role", path)
     content = item.get("content")
-    if len(item) == 2 and type(content) is str and role in ROLES:
-        return Message(role=role, parts=(TextPart(text=content),))
-    members = rest_of(item, _MESSAGE_MEMBERS)
+    members = unknown(item, _MESSAGE_MEMBERS)
     is_output = has_output_shape(members)
     if ("type" in item) is not is_output:
         members = {**members, "_typed": not is_output}
@@ -93,7 +119,7 @@ def is_list_by_default(parts: tuple[Part, ...], *, is_output: bool) -> bool:
 def _read_call(item: JsonObject, call_id: str, name: str) -> CallItem:
     arguments = item.get("arguments")
     raw = read_arguments(arguments)
-    members = rest_of(item, _CALL_MEMBERS)
+    members = unknown(item, _CALL_MEMBERS)
     if isinstance(arguments, str) and raw != arguments:
         members = {**members, "_arguments": arguments}
     return CallItem(
@@ -105,7 +131,7 @@ def _read_call(item: JsonObject, call_id: str, name: str) -> CallItem:
 
 def _read_custom_call(item: JsonObject, call_id: str, name: str) -> CallItem:
     text = item.get("input")
-    members = {**rest_of(item, _CUSTOM_MEMBERS), "_custom": True}
+    members = {**unknown(item, _CUSTOM_MEMBERS), "_custom": True}
     return CallItem(
         call=ToolCall(
             call_id=call_id, name=name, raw=dump_text({"input": text if isinstance(text, str) else ""}), origin=DIALECT
@@ -120,7 +146,7 @@ def _read_output(item: JsonObject, path: str) -> Item:
         return NativeItem(origin=DIALECT, value=item)  # a result that belongs to no call
     call_id = required_text(item, "call_id", path)
     output = item.get("output")
-    members = rest_of(item, _OUTPUT_MEMBERS)
+    members = unknown(item, _OUTPUT_MEMBERS)
     if item["type"] == "custom_tool_call_output":
         members = {**members, "_custom": True}
     parts: tuple[Part, ...]
@@ -137,7 +163,7 @@ def _read_output(item: JsonObject, path: str) -> Item:
 
 def read_reasoning(item: JsonObject) -> ReasoningItem:
     """The thoughts as text: the full ones if they are told, else their summary."""
-    members = {key: value for key, value in item.items() if key != "type"}
+    members = {key: value for key, value in item.items() if key != "type" and key[0:1] != "_"}
     return ReasoningItem(text=_texts(item.get("content")) or _texts(item.get("summary")), private={DIALECT: members})
 
 
@@ -183,5 +209,5 @@ def _read_output_message(item: JsonObject, path: str) -> Message:
     return Message(
         role=role if isinstance(role, str) and role else "assistant",
         parts=parts,
-        private=kept(rest_of(item, _MESSAGE_MEMBERS)),
+        private=kept(unknown(item, _MESSAGE_MEMBERS)),
     )

@@ -15,7 +15,7 @@ from groundwire.codecs.openai_responses.dialect import (
 from groundwire.codecs.openai_responses.item_reading import ROLES, has_output_shape, is_list_by_default
 from groundwire.codecs.openai_responses.parts import write_parts
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem
+from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 
 
 class InputWriter:
@@ -56,8 +56,12 @@ class InputWriter:
         return None
 
     def _write_message(self, item: Message, path: str) -> JsonObject:
+        role, parts = item.role, item.parts
+        if not item.private and len(parts) == 1 and role in ROLES:
+            part = parts[0]
+            if isinstance(part, TextPart) and not part.private and not part.citations:
+                return {"role": role, "content": part.text}
         members = own(item.private)
-        role = item.role
         if role not in ROLES and "_role" not in members:
             self._losses.add("role_changed", path, f"The role {role!r} is sent as user.")
             role = "user"

@@ -1,13 +1,14 @@
 """How to answer: output format, reasoning, sampling. Both ways; knows no items and no tools."""
 
-from groundwire.codecs._reading import as_object, optional_bool, optional_text, rest_of
+from groundwire.codecs._reading import as_object, optional_bool, optional_text
 from groundwire.codecs._warnings import Losses
-from groundwire.codecs.openai_responses.dialect import DIALECT, kept, note_foreign, own, with_members
+from groundwire.codecs.openai_responses.dialect import DIALECT, kept, note_foreign, own, unknown, with_members
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.requests import OutputFormat, ReasoningOptions, Sampling
 
 _FORMAT_MEMBERS = frozenset({"type", "name", "description", "schema", "strict"})
+_EFFORT = frozenset({"effort"})
 _EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 
 
@@ -19,9 +20,9 @@ def read_format(value: object) -> OutputFormat | None:
     wire = as_object(value, path)
     kind = wire.get("type")
     if kind == "text":
-        return OutputFormat(type="text", private=kept(rest_of(wire, _FORMAT_MEMBERS)))
+        return OutputFormat(type="text", private=kept(unknown(wire, _FORMAT_MEMBERS)))
     if kind == "json_object":
-        return OutputFormat(type="json", private=kept(rest_of(wire, _FORMAT_MEMBERS)))
+        return OutputFormat(type="json", private=kept(unknown(wire, _FORMAT_MEMBERS)))
     if kind != "json_schema":
         return None
     schema = wire.get("schema")
@@ -33,7 +34,7 @@ def read_format(value: object) -> OutputFormat | None:
         name=optional_text(wire, "name", path),
         description=optional_text(wire, "description", path),
         strict=optional_bool(wire, "strict", path),
-        private={DIALECT: rest_of(wire, _FORMAT_MEMBERS)},
+        private={DIALECT: unknown(wire, _FORMAT_MEMBERS)},
     )
 
 
@@ -55,7 +56,7 @@ def write_format(output: OutputFormat, losses: Losses) -> JsonObject:
 def read_reasoning_options(wire: JsonObject) -> ReasoningOptions:
     """Effort and whether thoughts are to be told; how exactly they are told is this dialect's own."""
     effort = optional_text(wire, "effort", "reasoning")
-    members = {key: value for key, value in wire.items() if key != "effort" or value is None}
+    members = unknown(wire, _EFFORT)
     told = wire.get("summary") or wire.get("generate_summary")
     if effort is not None and effort != effort.lower():
         members = {**members, "effort": effort}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from groundwire.codecs._media import decode_base64, guess_media_type, media_kind, read_data_url, write_data_url
-from groundwire.codecs._reading import as_list, as_object, expected, optional_text, rest_of
+from groundwire.codecs._reading import as_list, as_object, expected, optional_text
 from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_responses.citations import read_annotations, write_annotations
 from groundwire.codecs.openai_responses.dialect import (
@@ -13,6 +13,7 @@ from groundwire.codecs.openai_responses.dialect import (
     kept,
     note_foreign,
     own,
+    unknown,
     with_members,
 )
 from groundwire.contracts.canonical import JsonObject
@@ -45,7 +46,7 @@ def read_parts(content: Any, path: str, text_type: str, *, answer: bool = False)
 def _read_part(part: Any, path: str, text_type: str, *, answer: bool) -> Part:
     part = as_object(part, path)
     kind = part.get("type")
-    if kind in _TEXT_TYPES:
+    if isinstance(kind, str) and kind in _TEXT_TYPES:
         return _read_text(part, path, text_type, answer=answer)
     if kind == "refusal":
         return RefusalPart(text=optional_text(part, "refusal", path) or "")
@@ -68,7 +69,7 @@ def _read_text(part: JsonObject, path: str, text_type: str, *, answer: bool) -> 
         text = ""
     if len(part) == 2 and part["type"] == text_type == "input_text":
         return TextPart(text=text)
-    members = rest_of(part, _TEXT_MEMBERS)
+    members = unknown(part, _TEXT_MEMBERS)
     if part["type"] != text_type:
         members = {**members, "_type": part["type"]}
     if part["type"] != "output_text":
@@ -87,7 +88,7 @@ def _read_text(part: JsonObject, path: str, text_type: str, *, answer: bool) -> 
 
 
 def _read_image(part: JsonObject, path: str) -> MediaPart:
-    members = rest_of(part, _IMAGE_MEMBERS)
+    members = unknown(part, _IMAGE_MEMBERS)
     if "detail" not in part:
         members = {**members, "_no_detail": True}
     url = optional_text(part, "image_url", path)
@@ -103,7 +104,7 @@ def _read_image(part: JsonObject, path: str) -> MediaPart:
 
 
 def _read_file(part: JsonObject, path: str) -> MediaPart:
-    members = rest_of(part, _FILE_MEMBERS)
+    members = unknown(part, _FILE_MEMBERS)
     name = optional_text(part, "filename", path)
     if name is None:
         members = {**members, "_no_name": True}
@@ -152,7 +153,7 @@ def _read_audio(part: JsonObject, path: str) -> MediaPart:
     data = optional_text(audio, "data", f"{path}.input_audio")
     if data is None:
         raise WireError("is missing", path=f"{path}.input_audio.data")
-    members = {**rest_of(part, _AUDIO_MEMBERS), "_type": "input_audio", "_format": wire_format}
+    members = {**unknown(part, _AUDIO_MEMBERS), "_type": "input_audio", "_format": wire_format}
     media_type = "audio/mpeg" if wire_format == "mp3" else f"audio/{wire_format}"
     return MediaPart(media_type=media_type, data=decode_base64(data, f"{path}.input_audio.data"), private=kept(members))
 

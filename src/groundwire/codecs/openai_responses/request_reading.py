@@ -11,11 +11,10 @@ from groundwire.codecs._reading import (
     optional_number,
     optional_object,
     optional_text,
-    rest_of,
 )
 from groundwire.codecs.openai_responses.choices import read_choice
-from groundwire.codecs.openai_responses.dialect import DIALECT
-from groundwire.codecs.openai_responses.item_reading import read_input_item
+from groundwire.codecs.openai_responses.dialect import DIALECT, unknown
+from groundwire.codecs.openai_responses.item_reading import read_input_items
 from groundwire.codecs.openai_responses.options import read_format, read_reasoning_options
 from groundwire.codecs.openai_responses.tools import read_tools
 from groundwire.contracts.canonical import JsonObject
@@ -32,7 +31,7 @@ _FORMAT = frozenset({"format"})
 def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = False) -> ModelRequest:
     """The request that the body is, or a WireError that names the place. `model` counts where the body has none."""
     wire = read_object(body)
-    extras = rest_of(wire, _MEMBERS)
+    extras = unknown(wire, _MEMBERS)
     notes = dict(extras)
     items = _read_input(wire, notes)
     instructions = optional_text(wire, "instructions")
@@ -42,7 +41,7 @@ def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = 
     output = None
     if text is not None:
         output = read_format(text.get("format"))
-        rest = text if output is None else rest_of(text, _FORMAT)
+        rest = text if output is None else unknown(text, _FORMAT)
         if rest or output is None:
             notes["text"] = rest
     reasoning = optional_object(wire, "reasoning")
@@ -70,7 +69,7 @@ def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = 
 def _read_input(wire: JsonObject, notes: JsonObject) -> tuple[Item, ...]:
     value: Any = wire.get("input")
     if isinstance(value, list):
-        return tuple([read_input_item(item, f"input[{place}]") for place, item in enumerate(value)])
+        return read_input_items(value)
     if isinstance(value, str):
         notes["_input"] = "text"
         return (Message(role="user", parts=(TextPart(text=value),)),)

@@ -6,7 +6,7 @@ from groundwire.codecs._building import withdraw_calls
 from groundwire.codecs._ids import IdRule, derived_id, unique_id
 from groundwire.codecs._json import read_object
 from groundwire.codecs._names import NameTable
-from groundwire.codecs._reading import as_list, count_of, rest_of
+from groundwire.codecs._reading import as_list, count_of
 from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.openai_responses.declarations import NAMES
 from groundwire.codecs.openai_responses.dialect import (
@@ -15,6 +15,7 @@ from groundwire.codecs.openai_responses.dialect import (
     NOTHING,
     own,
     text_or_none,
+    unknown,
     with_members,
 )
 from groundwire.codecs.openai_responses.finishes import read_finish, read_usage, write_finish, write_usage
@@ -54,7 +55,7 @@ def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None
 def reply_of(wire: JsonObject, items: Sequence[Item]) -> Reply:
     """The reply that a response object describes, with items that were read before."""
     finish = read_finish(wire, items)
-    extras = rest_of(wire, _MEMBERS)
+    extras = unknown(wire, _MEMBERS)
     return Reply(
         reply_id=text_or_none(wire.get("id")) or "",
         model=text_or_none(wire.get("model")) or "",

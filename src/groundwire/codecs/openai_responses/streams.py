@@ -109,7 +109,7 @@ class StreamDecoder:
             kind = wire.get("type")
             if not isinstance(kind, str):
                 kind = event.event or ("error" if wire.get("error") else "")
-            if _may_have_halves(event.data) and not kind.endswith(".delta"):
+            if not kind.endswith(".delta") and _may_have_halves(event.data):
                 wire = without_halves(wire)
             handle = self._handlers.get(kind)
             if handle is not None:

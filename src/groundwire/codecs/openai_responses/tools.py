@@ -11,11 +11,10 @@ from groundwire.codecs._reading import (
     optional_bool,
     optional_object,
     optional_text,
-    rest_of,
 )
 from groundwire.codecs._schema import to_openai
 from groundwire.codecs._warnings import Losses
-from groundwire.codecs.openai_responses.dialect import DIALECT, Profile, kept, note_foreign, own, with_members
+from groundwire.codecs.openai_responses.dialect import DIALECT, Profile, kept, note_foreign, own, unknown, with_members
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, NativeTool
@@ -60,7 +59,7 @@ def _read_namespace(tool: JsonObject, path: str) -> list[DeclaredTool]:
     functions = [member for member in members if isinstance(member, FunctionTool)]
     if not functions or len(functions) != len(members):
         return [NativeTool(origin=DIALECT, value=tool)]
-    frame = rest_of(tool, _NAMESPACE_MEMBERS)
+    frame = unknown(tool, _NAMESPACE_MEMBERS)
     return [_with_note(function, "_namespace", frame) for function in functions]
 
 
@@ -76,11 +75,11 @@ def _with_note(tool: FunctionTool, note: str, value: JsonValue) -> FunctionTool:
 
 
 def _read_function(tool: JsonObject, path: str) -> FunctionTool:
-    members = rest_of(tool, _FUNCTION_MEMBERS)
+    members = unknown(tool, _FUNCTION_MEMBERS)
     if isinstance(tool.get("function"), dict):
         path = f"{path}.function"
         tool = as_object(tool["function"], path)
-        members = {**members, **rest_of(tool, _FUNCTION_MEMBERS)}
+        members = {**members, **unknown(tool, _FUNCTION_MEMBERS)}
     strict = optional_bool(tool, "strict", path)
     parameters = optional_object(tool, "parameters", path)
     if strict is None:
@@ -106,11 +105,11 @@ def _has_plain_root(parameters: JsonObject | None) -> bool:
 
 
 def _read_custom(tool: JsonObject, path: str) -> FunctionTool:
-    members = rest_of(tool, _CUSTOM_MEMBERS)
+    members = unknown(tool, _CUSTOM_MEMBERS)
     if isinstance(tool.get("custom"), dict):
         path = f"{path}.custom"
         tool = as_object(tool["custom"], path)
-        members = {**members, **rest_of(tool, _CUSTOM_MEMBERS)}
+        members = {**members, **unknown(tool, _CUSTOM_MEMBERS)}
     freeform = optional_object(tool, "format", path)
     if freeform is None:
         members = {**members, "_no_format": True}
