@@ -72,13 +72,15 @@ class ReplyBuilder:
         self._call_ids = set()
         self.out.append(started)
 
-    def open(self, kind: str, *, call_id: str = "", name: str = "") -> int:
+    def open(self, kind: str, *, call_id: str = "", name: str = "", private: Private | None = None) -> int:
         """Begin an item of kind `message`, `reasoning` or `call`, and get its place."""
         if kind == "call":
             call_id = unique_id(call_id, self._call_ids)
             self._call_ids.add(call_id)
-            self.out.append(CallStarted(index=len(self._items), call_id=call_id, name=name))
-        self._items.append(_Open(kind, call_id, name))
+            self.out.append(CallStarted(index=len(self._items), call_id=call_id, name=name, private=private or {}))
+        item = _Open(kind, call_id, name)
+        item.private = private or {}
+        self._items.append(item)
         return len(self._items) - 1
 
     def last(self, kind: str) -> int | None:
@@ -168,7 +170,7 @@ class ReplyBuilder:
                 origin=item.call.origin,
             )
             item = CallItem(call=call, complete=item.complete, split=item.split, private=item.private)
-            self.out.append(CallStarted(index=len(self._items), call_id=call_id, name=call.name))
+            self.out.append(CallStarted(index=len(self._items), call_id=call_id, name=call.name, private=item.private))
             self.out.append(CallDelta(index=len(self._items), text=call.raw))
         elif isinstance(item, Message) and item.text:
             self.out.append(TextDelta(index=len(self._items), text=item.text))
@@ -265,7 +267,7 @@ def parts_of(reply: Reply, *, piece: int | None = None) -> list[ReplyPart]:
             case ReasoningItem():
                 parts.extend(ReasoningDelta(index=index, text=text) for text in _pieces(item.text, piece))
             case CallItem(call=call):
-                parts.append(CallStarted(index=index, call_id=call.call_id, name=call.name))
+                parts.append(CallStarted(index=index, call_id=call.call_id, name=call.name, private=item.private))
                 parts.extend(CallDelta(index=index, text=text) for text in _pieces(call.raw, piece))
             case NativeItem():
                 pass

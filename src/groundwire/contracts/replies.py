@@ -163,10 +163,13 @@ class ReasoningDelta(Struct, frozen=True, kw_only=True, tag_field="kind", tag="r
 
 
 class CallStarted(Struct, frozen=True, kw_only=True, tag_field="kind", tag="call.started"):
+    """`private` is what the dialect said at once; the `ItemEnded` of the call has all of it."""
+
     kind: ClassVar[Literal["call.started"]] = "call.started"
     index: int
     call_id: str
     name: str
+    private: Private = field(default_factory=dict)
 
 
 class CallDelta(Struct, frozen=True, kw_only=True, tag_field="kind", tag="call.delta"):
