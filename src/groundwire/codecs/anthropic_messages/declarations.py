@@ -9,6 +9,7 @@ from groundwire.codecs._reading import as_object, optional_bool, optional_object
 from groundwire.codecs._schema import to_anthropic
 from groundwire.codecs._warnings import Losses
 from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, give_back, kept, own_private
+from groundwire.codecs.anthropic_messages.strict_schema import to_strict
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, NativeTool
 
@@ -41,13 +42,16 @@ def read_tool(value: JsonValue, path: str) -> DeclaredTool:
     if kind is not None and kind != "custom":
         return NativeTool(origin=DIALECT, value=source)
     private = rest_of(source, _KNOWN)
+    strict = optional_bool(source, "strict", path)
+    if strict:
+        private["_strict"] = True
     if kind is not None:
         private["_custom"] = True
     return FunctionTool(
         name=required_text(source, "name", path),
         description=optional_text(source, "description", path),
         parameters=optional_object(source, "input_schema", path),
-        strict=optional_bool(source, "strict", path),
+        strict=strict,
         private=kept(private),
     )
 
@@ -67,11 +71,16 @@ def write_tool(tool: DeclaredTool, path: str, names: NameTable, profile: Profile
         written["type"] = "custom"
     if tool.description is not None:
         written["description"] = tool.description
-    written["input_schema"] = _schema(tool, path, losses)
+    schema = _schema(tool, path, losses)
     if tool.strict is not None and profile.strict_tools:
         written["strict"] = tool.strict
+        if tool.strict and "_strict" not in own:
+            converted = to_strict(schema)
+            losses.add_schema(f"{path}.parameters", converted.warnings)
+            schema = converted.schema
     elif tool.strict:
         losses.add("option_dropped", f"{path}.strict", "This model has no strict tools.")
+    written["input_schema"] = schema
     return give_back(written, own) if own else written
 
 

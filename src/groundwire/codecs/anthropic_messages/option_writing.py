@@ -5,6 +5,7 @@ from groundwire.codecs._warnings import Losses
 from groundwire.codecs.anthropic_messages.declarations import write_tool
 from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, give_back, own_private
 from groundwire.codecs.anthropic_messages.request_reading import EFFORTS
+from groundwire.codecs.anthropic_messages.strict_schema import to_strict
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotExpressible
 from groundwire.contracts.requests import FunctionTool, ModelRequest, OutputFormat, ReasoningOptions, ToolChoice
@@ -112,7 +113,7 @@ def write_sampling(request: ModelRequest, body: JsonObject, profile: Profile, lo
 
 
 def write_format(output: OutputFormat | None, body: JsonObject, losses: Losses) -> None:
-    """A schema goes out as it is, named and described inside itself if the sender did so beside it."""
+    """The schema, named and described inside itself if the sender did so beside it."""
     if output is None or output.type == "text":
         return
     if output.type == "json" or output.schema is None:
@@ -120,6 +121,10 @@ def write_format(output: OutputFormat | None, body: JsonObject, losses: Losses) 
         return
     own = own_private(output.private, "output", losses)
     schema = output.schema
+    if "_own" not in own:
+        converted = to_strict(schema)
+        losses.add_schema("output.schema", converted.warnings)
+        schema = converted.schema
     if output.description is not None and "description" not in schema:
         schema = {"description": output.description, **schema}
     if output.name is not None and "title" not in schema:

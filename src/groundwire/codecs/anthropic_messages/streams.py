@@ -131,6 +131,7 @@ class StreamDecoder:
             self._stop_block(place)
 
     def _start_block(self, index: int, block: Any) -> None:
+        self._stop_block(index)
         value: JsonObject = block if isinstance(block, dict) else {}
         kind = text_or_nothing(value.get("type"))
         builder = self._builder
@@ -237,8 +238,9 @@ class StreamDecoder:
         self._has_ended = True
         is_whole = "stop_reason" in self._ending
         for block in self._blocks.values():
-            self._close(block, complete=False)
-        self._builder.close_all(complete=False)
+            # A proxy may have left out the end of a block; its arguments tell whether they are whole.
+            is_object = object_arguments(whole_text("".join(block.fragments)) or "{}") is not None
+            self._close(block, complete=is_whole and is_object)
         items = self._builder.items()
         finish = read_finish(self._ending, items) if is_whole else Finish(reason=FinishReason.INCOMPLETE)
         reply = Reply(
