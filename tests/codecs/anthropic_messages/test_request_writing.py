@@ -331,6 +331,13 @@ def test_what_only_another_provider_understands_is_left_out_and_told():
     ]
 
 
+def test_private_data_of_another_provider_on_a_message_is_told():
+    written = encode(Message(role="user", parts=(TextPart(text="hi"),), private={"openai-responses": {"id": "msg_1"}}))
+
+    assert written.body["messages"] == [user(text("hi"))]
+    assert codes(written) == ["private_dropped"]
+
+
 def test_a_refusal_is_the_assistants_text():
     written = encode(HELLO, Message(role="assistant", parts=(RefusalPart(text="No."),)), HELLO)
 

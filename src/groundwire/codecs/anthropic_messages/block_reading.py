@@ -131,12 +131,12 @@ def read_redacted(block: JsonObject) -> ReasoningItem:
 
 def read_call(block: JsonObject, path: str) -> CallItem:
     """A call in a request's history, whose shape the API itself would insist on."""
-    source = block.get("input")
+    source, call_id, name = block.get("input"), block.get("id"), block.get("name")
     arguments = {} if source is None else as_object(source, f"{path}.input")
-    raw = unwrap_arguments(arguments)
+    raw = unwrap_arguments(arguments) if arguments else "{}"
     call = ToolCall(
-        call_id=required_text(block, "id", path),
-        name=required_text(block, "name", path),
+        call_id=call_id if type(call_id) is str else required_text(block, "id", path),
+        name=name if type(name) is str else required_text(block, "name", path),
         raw=raw,
         arguments=None if raw is arguments.get("_raw_arguments") else arguments,
         origin=DIALECT,
@@ -169,11 +169,13 @@ def read_answered_call(block: JsonObject, *, seed: str, names: dict[str, str]) -
 
 def read_result(block: JsonObject, path: str) -> ResultItem:
     """Notes keep what the canonical result does not tell: an `is_error` that says no, and text inside a list."""
+    content, call_id = block.get("content"), block.get("tool_use_id")
+    if len(block) == 3 and type(content) is str and type(call_id) is str:
+        return ResultItem(call_id=call_id, parts=(TextPart(text=content),))
     private = rest_of(block, _RESULT)
-    failed = optional_bool(block, "is_error", path)
+    failed = optional_bool(block, "is_error", path) if "is_error" in block else None
     if failed is False:
         private["_is_error"] = True
-    content = block.get("content")
     parts: tuple[Part, ...] = ()
     if type(content) is str:
         parts = (TextPart(text=content),)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from groundwire.codecs._warnings import Losses
 from groundwire.codecs.anthropic_messages.block_writing import BlockWriter
-from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile
+from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, own_private
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 
 _BEGINNING = "(The conversation begins here.)"
 _CONTINUE = "Continue."
 _SYSTEM_ROLES = frozenset({"system", "developer"})
+_NO_MEMBERS: JsonObject = {}
 _THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 
 
@@ -67,13 +68,17 @@ class MessageWriter:
                 self._begin(item)
             elif self._is_string:
                 self._is_string = False
-            self._add(item, speaker, f"items[{place}]")
+            plain = _plain_text(item, speaker)
+            if plain is None:
+                self._add(item, speaker, f"items[{place}]")
+            else:
+                self._content.append({"type": "text", "text": plain})
             after_result = is_result
         self._flush()
         return self._finished()
 
     def _speaker_of(self, item: Item, place: int) -> str:
-        if isinstance(item, ResultItem):
+        if type(item) is ResultItem:
             return "user"
         if not isinstance(item, Message):
             return "assistant"
@@ -86,16 +91,20 @@ class MessageWriter:
         return "user"
 
     def _begin(self, item: Item) -> None:
-        own = {} if isinstance(item, NativeItem) or not item.private else item.private.get(DIALECT, {})
+        if isinstance(item, NativeItem) or not item.private:
+            self._members, self._is_string = _NO_MEMBERS, False
+            return
+        own = item.private.get(DIALECT, _NO_MEMBERS)
         members = own.get("_message")
-        self._members = members if isinstance(members, dict) else {}
+        self._members = members if isinstance(members, dict) else _NO_MEMBERS
         self._is_string = "_string" in own
 
     def _add(self, item: Item, speaker: str, path: str) -> None:
         content = self._content
         if isinstance(item, Message):
+            own_private(item.private, path, self._losses)
             written = self._blocks.parts(item.parts, speaker, path)
-            if item.role in _SYSTEM_ROLES and speaker == "user":
+            if speaker == "user" and item.role in _SYSTEM_ROLES:
                 written = [_as_system_text(block) for block in written]
             content.extend(written)
         elif isinstance(item, CallItem):
@@ -117,9 +126,10 @@ class MessageWriter:
             is_string = self._is_string and len(content) == 1 and content[0].keys() == {"type", "text"}
             message: JsonObject = {
                 "role": self._speaker,
-                "content": content[0]["text"] if is_string else list(content),
+                "content": content[0]["text"] if is_string else content,  # type: ignore[dict-item]
             }
-            message.update(self._members)
+            if self._members:
+                message.update(self._members)
             self._messages.append(message)
             self._content = []
 
@@ -151,6 +161,16 @@ class MessageWriter:
             message["content"] = [*content[:-1], {**content[-1], "text": text.rstrip()}]
         else:
             message["content"] = text.rstrip()
+
+
+def _plain_text(item: Item, speaker: str) -> str | None:
+    """The text of a message that is nothing but text, which most are; None for any other item."""
+    if type(item) is not Message or len(item.parts) != 1 or item.role != speaker or item.private:
+        return None
+    part = item.parts[0]
+    if type(part) is not TextPart or part.private or part.citations or not part.text or part.text.isspace():
+        return None
+    return part.text
 
 
 def _as_system_text(block: JsonObject) -> JsonObject:

@@ -37,6 +37,7 @@ from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item, Message, NativeItem, NativePart, Part, TextPart
 from groundwire.contracts.requests import ModelRequest, OutputFormat, ReasoningOptions, Sampling, ToolChoice
 
+_STRING: JsonObject = {"_string": True}
 _KNOWN = frozenset({
     "model", "messages", "system", "max_tokens", "tools", "tool_choice", "temperature", "top_p", "top_k",
     "stop_sequences", "stream", "thinking", "output_config", "output_format",
@@ -116,13 +117,15 @@ def _read_messages(messages: list[Any]) -> list[Item]:
     for place, message in enumerate(messages):
         if type(message) is not dict:
             raise expected(f"messages[{place}]", "an object", message)
-        role = required_text(message, "role", f"messages[{place}]")
+        role = message.get("role")
+        if type(role) is not str:
+            role = required_text(message, "role", f"messages[{place}]")
         content = message.get("content")
         start = len(items)
         if type(content) is str:
-            items.append(Message(role=role, parts=(TextPart(text=content),), private={DIALECT: {"_string": True}}))
+            items.append(Message(role=role, parts=(TextPart(text=content),), private={DIALECT: _STRING}))
         elif type(content) is list:
-            _read_blocks(content, role, f"messages[{place}].content", items)
+            _read_blocks(content, role, place, items)
         else:
             raise expected(f"messages[{place}].content", "a string or an array", content)
         if role == previous:
@@ -141,15 +144,18 @@ def _with_members(item: Item, members: JsonObject) -> Item:
     return structs.replace(item, private={DIALECT: private})
 
 
-def _read_blocks(content: list[Any], role: str, path: str, items: list[Item]) -> None:
+def _read_blocks(content: list[Any], role: str, message: int, items: list[Item]) -> None:
     """Neighbouring texts and media of one message stay together; every other block is an item."""
     parts: list[Part] = []
     for place, block in enumerate(content):
         kind = block.get("type") if type(block) is dict else None
-        if kind == "text":
-            parts.append(read_text(block, f"{path}[{place}]"))
+        if kind == "text" and len(block) == 2 and type(block.get("text")) is str:
+            parts.append(TextPart(text=block["text"]))
             continue
-        here = f"{path}[{place}]"
+        here = f"messages[{message}].content[{place}]"
+        if kind == "text":
+            parts.append(read_text(block, here))
+            continue
         if kind in ("image", "document"):
             parts.append(read_media(block, here))
             continue

@@ -151,6 +151,7 @@ def _write_item(item: Item, path: str, content: list[JsonObject], losses: Losses
 
 
 def write_message(item: Message, path: str, losses: Losses) -> list[JsonObject]:
+    own_private(item.private, path, losses)
     blocks: list[JsonObject] = []
     for part in item.parts:
         if isinstance(part, TextPart):

@@ -181,6 +181,7 @@ class StreamEncoder:
             for block in write_message(item, path, self._losses):
                 self._whole(block)
             return
+        own_private(item.private, path, self._losses)
         for part in item.parts:
             if isinstance(part, TextPart):
                 own_private(part.private, path, self._losses)
