@@ -37,6 +37,8 @@ class SseReader:
                 return []
             self._started = True
             buffer = buffer.removeprefix(b"\xef\xbb\xbf")
+        if b"\r" not in buffer:
+            return self._feed_plain(buffer)
         events: list[Event] = []
         start = 0
         found = _BLANK_LINE.search(buffer, self._scanned)
@@ -48,10 +50,28 @@ class SseReader:
             start = found.end()
             found = _BLANK_LINE.search(buffer, start)
         self._buffer = buffer[start:] if start else buffer
-        self._scanned = max(0, len(self._buffer) - 3)
+        self._keep(self._buffer)
+        return events
+
+    def _feed_plain(self, buffer: bytes) -> list[Event]:
+        """Lines that end in LF only, as nearly all servers send them: no pattern is needed."""
+        events: list[Event] = []
+        start = 0
+        end = buffer.find(b"\n\n", self._scanned)
+        while end >= 0:
+            event = _read(buffer[start:end])
+            if event is not None:
+                events.append(event)
+            start = end + 2
+            end = buffer.find(b"\n\n", start)
+        self._keep(buffer[start:] if start else buffer)
+        return events
+
+    def _keep(self, buffer: bytes) -> None:
+        self._buffer = buffer
+        self._scanned = max(0, len(buffer) - 3)
         if len(self._buffer) > MAX_EVENT:
             raise ValueError(f"an event of the stream has more than {MAX_EVENT} bytes")
-        return events
 
     def finish(self) -> list[Event]:
         event = _read(self._buffer)

@@ -42,11 +42,13 @@ def read_tools(body: JsonObject) -> tuple[DeclaredTool, ...]:
 
 def _read_tool(tool: JsonObject, path: str) -> DeclaredTool:
     kind = tool.get("type")
+    if kind == "function" and len(tool) == 2 and type(tool.get("function")) is dict:
+        return _read_function(tool["function"], path, {})  # type: ignore[arg-type]
     if "function" in tool and kind in ("function", None):
         hints: JsonObject = {} if kind else {"_untyped": True}
         if members := present(tool, _TOOL):
             hints["_outer"] = members
-        return _read_function(as_object(tool["function"], f"{path}.function"), f"{path}.function", hints)
+        return _read_function(as_object(tool["function"], f"{path}.function"), path, hints)
     if kind in ("function", None) and "name" in tool:
         return _read_function({name: tool[name] for name in tool if name != "type"}, path, {})
     if kind == "custom":
@@ -59,14 +61,24 @@ def _read_tool(tool: JsonObject, path: str) -> DeclaredTool:
 def _read_function(function: JsonObject, path: str, hints: JsonObject) -> FunctionTool:
     if not function.keys() <= _FUNCTION:
         hints = {**hints, **present(function, _FUNCTION)}
-    parameters = optional_object(function, "parameters", path)
+    name, description = function.get("name"), function.get("description")
+    parameters, strict = function.get("parameters"), function.get("strict")
+    if (
+        type(name) is not str
+        or (description is not None and type(description) is not str)
+        or (parameters is not None and type(parameters) is not dict)
+        or (strict is not None and type(strict) is not bool)
+    ):
+        where = path if path.startswith("functions") else f"{path}.function"
+        name, description = required_text(function, "name", where), optional_text(function, "description", where)
+        parameters, strict = optional_object(function, "parameters", where), optional_bool(function, "strict", where)
     if parameters is not None and not _is_plain(parameters):
         hints = {**hints, "_as_is": True}
     return FunctionTool(
-        name=required_text(function, "name", path),
-        description=optional_text(function, "description", path),
+        name=name,
+        description=description,
         parameters=parameters,
-        strict=optional_bool(function, "strict", path),
+        strict=strict,
         private={DIALECT: hints} if hints else {},
     )
 

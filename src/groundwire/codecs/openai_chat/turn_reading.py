@@ -215,6 +215,40 @@ class TurnReader:
         return call_id
 
 
+def quick_turn(message: JsonObject) -> list[Item] | None:
+    """A history's message in the shape that nearly all have; None for any other, which `TurnReader` reads."""
+    content, size = message.get("content"), len(message)
+    if type(content) is str:
+        if size == 2:
+            return [Message(role="assistant", parts=(TextPart(text=content),))]
+        if not content:
+            return None
+    elif content is not None:
+        return None
+    entries = message.get("tool_calls")
+    if type(entries) is not list or not entries or size != 2 + ("content" in message):
+        return None
+    items: list[Item] = [Message(role="assistant", parts=(TextPart(text=content),))] if content else []
+    for entry in entries:
+        call = _quick_call(entry)
+        if call is None:
+            return None
+        items.append(call)
+    return items
+
+
+def _quick_call(entry: Any) -> CallItem | None:
+    if type(entry) is not dict or len(entry) != 3 or entry.get("type") != "function":
+        return None
+    call_id, function = entry.get("id"), entry.get("function")
+    if type(call_id) is not str or not call_id or type(function) is not dict or len(function) != 2:
+        return None
+    name, raw = function.get("name"), function.get("arguments")
+    if type(name) is not str or not name or type(raw) is not str or not raw or raw.isspace():
+        return None
+    return CallItem(call=ToolCall(call_id=call_id, name=name, raw=raw, origin=DIALECT))
+
+
 def synthetic_id(seed: str, place: str) -> str:
     """An id that the same body gives again."""
     return derived_id(f"{seed}/{place}", OPENAI_CHAT_IDS)
