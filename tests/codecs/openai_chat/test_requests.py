@@ -43,7 +43,11 @@ MESSAGES = {
         {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]}
     ],
     "name": [{"role": "user", "content": "a", "name": "ann"}],
-    "roles": [{"role": "developer", "content": "a"}, {"role": "system", "content": "b"}, {"role": "odd", "content": ""}],
+    "roles": [
+        {"role": "developer", "content": "a"},
+        {"role": "system", "content": "b"},
+        {"role": "odd", "content": ""},
+    ],
     "image": [
         {"role": "user", "content": [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}]}
     ],
@@ -179,7 +183,9 @@ OPTIONS = {
     "both limits": {"max_tokens": 5, "max_completion_tokens": 6},
     "text": {"response_format": {"type": "text"}},
     "json": {"response_format": {"type": "json_object"}},
-    "schema": {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"anyOf": []}, "x": 1}}},
+    "schema": {
+        "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"anyOf": []}, "x": 1}}
+    },
     "odd format": {"response_format": {"type": "grammar", "grammar": "g"}},
     "effort": {"reasoning_effort": "xhigh"},
     "loud effort": {"reasoning_effort": "High"},
@@ -230,7 +236,10 @@ OPTIONS = {
             "allowed_tools": {"mode": "required", "tools": [{"type": "function", "function": {"name": "f"}}]},
         },
     },
-    "legacy": {"functions": [{"name": "f", "parameters": {"type": "object", "properties": {}}}], "function_call": "auto"},
+    "legacy": {
+        "functions": [{"name": "f", "parameters": {"type": "object", "properties": {}}}],
+        "function_call": "auto",
+    },
     "legacy named": {"functions": [{"name": "f"}], "function_call": {"name": "f"}},
 }
 

@@ -44,7 +44,6 @@ class ChoiceDecoder:
         self._reasoning: int | None = None
         self._reasoning_hints: JsonObject = {}
         self._is_tagged = False
-        self._has_tags = False
         self._rest: JsonObject = {}
         self._hints: JsonObject = {}
         self._raw: str | None = None
@@ -131,13 +130,13 @@ class ChoiceDecoder:
             if place is None:
                 place = self.builder.open("reasoning")
             self.builder.become(place, "reasoning")
-            self._message, self._reasoning, self._is_tagged, self._has_tags = None, place, True, True
+            self._message, self._reasoning, self._is_tagged = None, place, True
 
     def _open_tagged(self) -> int:
         if self._reasoning is None or not self._is_tagged:
             self._close_reasoning()
             self._reasoning = self.builder.open("reasoning")
-            self._is_tagged = self._has_tags = True
+            self._is_tagged = True
         return self._reasoning
 
     def _flush_text(self) -> None:
@@ -146,13 +145,6 @@ class ChoiceDecoder:
             for kind, piece in self._splitter.finish():
                 self._sorted(kind, piece)
             self._is_plain = True
-            self._keep_tags()
-
-    def _keep_tags(self) -> None:
-        """Tags around nothing are an item of their own, so that they can be written again."""
-        splitter = self._splitter
-        if splitter is not None and (splitter.before or splitter.after) and not self._has_tags:
-            self._open_tagged()
 
     def _say(self, text: str) -> None:
         place = self._message
@@ -162,7 +154,6 @@ class ChoiceDecoder:
 
     def _open_message(self) -> int:
         if self._message is None:
-            self._keep_tags()
             self._close_reasoning()
             self._message = self.builder.open("message")
         return self._message

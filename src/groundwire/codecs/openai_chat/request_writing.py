@@ -70,7 +70,8 @@ def _write_choice(
     if choice is not None and (has_tools or "_alone" in own(choice.private)):
         is_legacy = "_legacy" in own(choice.private)
         body["function_call" if is_legacy else "tool_choice"] = write_choice(choice, names, profile, freeform, losses)
-        if choice.names and choice.mode != "none" and not profile.allowed_tools and len(choice.names) > 1:
+        is_named = choice.mode == "required" and len(choice.names) == 1
+        if choice.names and choice.mode != "none" and not profile.allowed_tools and not is_named:
             _offer_only(body, {names.wire(name) for name in choice.names})
             losses.add("choice_approximated", "tool_choice", "Only the chosen tools are offered.")
     elif choice is not None and choice.mode != "auto":

@@ -50,7 +50,7 @@ class ThinkingSplitter:
         while state != self._state:
             state = self._state
             if state == "start":
-                self._begin(ended=ended)
+                self._begin(pieces, ended=ended)
             elif state == "thought":
                 self._think(pieces, ended=ended)
             elif state == "gap":
@@ -60,19 +60,21 @@ class ThinkingSplitter:
             elif self._held:
                 pieces.append(("text", self._held))
                 self._held = ""
-        return [piece for piece in pieces if piece[1] or piece[0] == "turned"]
+        return [piece for piece in pieces if piece[1] or piece[0] != "text"]
 
-    def _begin(self, *, ended: bool) -> None:
+    def _begin(self, pieces: list[Piece], *, ended: bool) -> None:
         inner = self._held.lstrip()
         tag = CLOSING if self._after_reasoning and inner.startswith("</") else OPENING
         if inner.startswith(tag):
             behind = inner[len(tag) :]
             if tag == CLOSING:
+                pieces.append(("thought", ""))
                 self.after, self._held, self._state = self._held[: len(self._held) - len(behind)], behind, "gap"
                 return
             thought = behind.lstrip()
             if not thought and not ended:
                 return
+            pieces.append(("thought", ""))
             self.before = self._held[: len(self._held) - len(thought)]
             self._held, self._state = thought, "thought"
         elif ended or not tag.startswith(inner):
