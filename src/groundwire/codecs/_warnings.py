@@ -9,6 +9,7 @@ from groundwire.contracts.canonical import JsonObject
 
 WIRE_WARNINGS: dict[str, str] = {
     "arguments_not_object": "arguments that are no JSON object were sent wrapped, because the target takes objects only",
+    "call_dropped": "a call that was cut off was left out, because the target's clients run every call they see",
     "call_id_rewritten": "a call id breaks the target's rule and was replaced, in the call and in its result",
     "choice_approximated": "the tool choice has no equal in the target; the nearest one was sent",
     "citation_dropped": "citations that the target has no place for were left out",
