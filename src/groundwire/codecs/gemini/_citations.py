@@ -12,10 +12,8 @@ from groundwire.contracts.messages import Citation, Item, Message, TextPart
 
 def cited(items: list[Item], candidate: JsonObject) -> list[Item]:
     """The items with their citations, where it is clear which text is meant."""
-    citations = _quoted(candidate.get("citationMetadata"))
-    grounding = dict_of(candidate.get("groundingMetadata"))
     places = [place for place, item in enumerate(items) if isinstance(item, Message)]
-    if len(places) != 1 or not (citations or grounding):
+    if len(places) != 1:
         return items
     message = items[places[0]]
     if not isinstance(message, Message):
@@ -23,7 +21,7 @@ def cited(items: list[Item], candidate: JsonObject) -> list[Item]:
     texts = [part for part in message.parts if isinstance(part, TextPart) and part.text]
     if len(texts) != 1:
         return items
-    found = (*citations, *_grounded(grounding, texts[0].text))
+    found = citations_of(texts[0].text, candidate)
     if not found:
         return items
     parts = tuple(
@@ -34,6 +32,12 @@ def cited(items: list[Item], candidate: JsonObject) -> list[Item]:
     )
     whole = Message(role=message.role, parts=parts, split=message.split, private=message.private)
     return [whole if place == places[0] else item for place, item in enumerate(items)]
+
+
+def citations_of(text: str, candidate: JsonObject) -> tuple[Citation, ...]:
+    """What a candidate says about the sources of its one text."""
+    grounding = dict_of(candidate.get("groundingMetadata"))
+    return (*_quoted(candidate.get("citationMetadata")), *_grounded(grounding, text))
 
 
 def _quoted(metadata: Any) -> list[Citation]:

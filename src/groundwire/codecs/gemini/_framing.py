@@ -43,6 +43,11 @@ class FrameReader:
         return []
 
     @property
+    def head(self) -> bytes:
+        """The first bytes of the body."""
+        return self._head
+
+    @property
     def is_foreign(self) -> bool:
         """Whether the body begins like neither form, such as a proxy's page."""
         begun = self._head.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
@@ -99,8 +104,7 @@ class ObjectReader:
         keep = self._scanned if self._start < 0 else self._start
         self._buffer = self._buffer[keep:]
         self._scanned -= keep
-        if self._start >= 0:
-            self._start = 0
+        self._start = min(0, self._start)
         if len(self._buffer) > MAX_EVENT:
             raise ValueError(f"an object of the stream has more than {MAX_EVENT} bytes")
         return found

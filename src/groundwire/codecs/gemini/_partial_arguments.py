@@ -1,12 +1,15 @@
 """Arguments that Vertex streams by JSON path (`streamFunctionCallArguments`): put together, never guessed."""
 
 import re
+from itertools import pairwise
 from typing import Any
 
 from groundwire.codecs.gemini._casing import dict_of
 from groundwire.contracts.canonical import JsonObject
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,9})\]|\['([^']*)'\]|\[\"([^\"]*)\"\]")
+
+MAX_STEPS = 64
 
 
 class PartialArguments:
@@ -33,7 +36,7 @@ class PartialArguments:
 
     def _put(self, steps: list[str | int], entry: JsonObject) -> bool:
         place: Any = self._root
-        for step, following in zip(steps, steps[1:], strict=False):
+        for step, following in pairwise(steps):
             below = _below(place, step)
             if below is None:
                 below = [] if isinstance(following, int) else {}
@@ -59,14 +62,14 @@ def _steps(path: Any) -> list[str | int]:
         return []
     steps: list[str | int] = []
     place = 1
-    while place < len(path):
+    while place < len(path) and len(steps) < MAX_STEPS:
         found = _STEP.match(path, place)
         if found is None:
             return []
         name, index, single, double = found.groups()
         steps.append(int(index) if index is not None else name or single or double or "")
         place = found.end()
-    return steps
+    return steps if place == len(path) else []
 
 
 def _below(place: Any, step: str | int) -> Any:

@@ -73,7 +73,7 @@ def _read_candidate(
     if members and not members.keys().isdisjoint(_CITED):
         items = cited(items, members)
     ended, finish = ended_items(items, candidate.get("finishReason"), candidate.get("finishMessage"))
-    shape = _odd_shape(content, parts)
+    shape = odd_shape(content, parts)
     if shape is not None:
         members.update(shape)
     return ended, finish, members
@@ -85,7 +85,7 @@ def ended_items(items: Iterable[Item], raw: Any, message: Any) -> tuple[tuple[It
     return withdraw_calls(items, finish.reason), finish
 
 
-def _odd_shape(content: Any, parts: Any) -> JsonObject | None:
+def odd_shape(content: Any, parts: Any) -> JsonObject | None:
     """A hint for contents that are not parts said by the model: without parts, without role, or missing."""
     if not isinstance(content, dict):
         return {"_content": None}
