@@ -54,7 +54,7 @@ def _pair(items: Sequence[Item], losses: Losses) -> list[Item]:
             continue
         step = [items[index] for index in range(place, end) if index not in taken]
         ordered.extend(item for item in step if not isinstance(item, ResultItem))
-        ordered.extend(_result_for(item, items, place, taken, losses) for item in step if isinstance(item, CallItem))
+        ordered.extend(_result_for(item, items, end, taken, losses) for item in step if isinstance(item, CallItem))
         place = end
     return ordered
 
@@ -77,6 +77,7 @@ def _is_models(item: Item) -> bool:
 
 
 def _result_for(call: CallItem, items: Sequence[Item], place: int, taken: set[int], losses: Losses) -> ResultItem:
+    """The call's result, sought from `place` on, where its step has ended."""
     call_id = call.call.call_id
     between = False
     for index in range(place, len(items)):
@@ -86,7 +87,7 @@ def _result_for(call: CallItem, items: Sequence[Item], place: int, taken: set[in
             if between:
                 losses.add("message_moved", f"items[{index}]", f"The result of {call_id!r} was moved to its call.")
             return item
-        if isinstance(item, CallItem) and item is not call and item.call.call_id == call_id:
+        if isinstance(item, CallItem) and item.call.call_id == call_id:
             break  # the id is used again: later results belong to that call
         between = between or (isinstance(item, Message) and item.role != "assistant")
     losses.add("result_added", f"items[{place}]", f"The call {call_id!r} had no result.")

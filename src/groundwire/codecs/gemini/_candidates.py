@@ -47,6 +47,8 @@ class CandidateStream:
             self._keep(unknown_members(candidate, _KNOWN))
         if "index" in candidate:
             self.members["index"] = candidate["index"]
+        elif self.members:
+            self.members.pop("index", None)  # the last chunk says how the candidate looks as a whole
         content = candidate.get("content")
         if content is not None:
             self._content = content
