@@ -272,7 +272,7 @@ def test_the_parts_of_a_user_become_parts():
     )
 
     address = MediaPart(media_type="image/png", url="https://e.org/a.png", private={"gemini": {"_untyped": True}})
-    bucket = MediaPart(media_type="text/plain", file_id="gs://b/a")
+    bucket = MediaPart(media_type="text/plain", file_id="gs://b/a", private={"gemini": {}})
     assert request.items[0].parts == (address, bucket, NativePart(origin="gemini", value={"newThing": {}}))
 
 

@@ -36,11 +36,10 @@ def read_media(part: JsonObject, path: str) -> MediaPart:
     if media_type is None:
         media_type = guess_media_type(uri, "application/octet-stream")
         members["_untyped"] = True
-    private = {DIALECT: members} if members else {}
     # Only Google can open its own uploads and buckets; any other address is open to everybody.
     if uri.startswith(_OPEN_ADDRESSES) and not uri.startswith(_OWN_HOST):
-        return MediaPart(media_type=media_type, url=uri, name=name, private=private)
-    return MediaPart(media_type=media_type, file_id=uri, name=name, private=private)
+        return MediaPart(media_type=media_type, url=uri, name=name, private={DIALECT: members} if members else {})
+    return MediaPart(media_type=media_type, file_id=uri, name=name, private={DIALECT: members})
 
 
 def write_media(part: MediaPart, losses: Losses, path: str) -> JsonObject:
@@ -54,7 +53,7 @@ def write_media(part: MediaPart, losses: Losses, path: str) -> JsonObject:
         wire["data"] = encode_base64(part.data)
     else:
         uri = part.url or part.file_id
-        if uri is None or (part.url is None and not _is_own_file(uri)):
+        if uri is None or (part.url is None and DIALECT not in part.private and not _is_own_file(uri)):
             losses.add("media_dropped", path, "Gemini cannot open this file.")
             return media_note(part)
         key = "fileData"
