@@ -98,6 +98,14 @@ def test_a_message_of_its_own_with_calls_before_the_results_of_the_last_one_gets
     assert [item.kind for item in items] == ["call", "result", "call", "result"]
 
 
+@pytest.mark.quirk(11)
+def test_two_calls_of_one_step_with_one_id_get_two_and_keep_their_results_in_order():
+    items, codes = pair(call("a"), call("a"), result("a", "one"), result("a", "two"))
+    assert [item.call.call_id for item in items[:2]] == ["a", "a_2"]
+    assert [(item.call_id, item.text) for item in items[2:]] == [("a", "one"), ("a_2", "two")]
+    assert codes == ["call_id_rewritten"]
+
+
 ITEMS = st.sampled_from("abc").flatmap(lambda i: st.sampled_from([call(i), call(i, split=True), result(i), USER, BOT]))
 
 

@@ -6,6 +6,9 @@ A conversation that is in order already comes back as it is.
 from collections import defaultdict, deque
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
+from groundwire.codecs._ids import unique_id
 from groundwire.codecs._warnings import Losses
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 
@@ -54,14 +57,28 @@ class _Pairing:
         self._items = items
         self._losses = losses
         self._owner: dict[int, int] = {}
-        """Which call (by place) each result (by place) belongs to: the latest open call of its id."""
+        """Which call (by place) each result (by place) belongs to."""
         self._result: dict[int, int] = {}
+        self._renamed: dict[int, str] = {}
+        """Calls (by place) whose id another call of the same step has too."""
         waiting: defaultdict[str, deque[int]] = defaultdict(deque)
+        taken = {item.call.call_id for item in items if isinstance(item, CallItem)}
+        step_of: dict[str, int] = {}
+        step = 0
         for place, item in enumerate(items):
+            if not _is_models(item) or item.split:
+                step += 1
             if isinstance(item, CallItem):
-                waiting[item.call.call_id].append(place)
+                call_id = item.call.call_id
+                if step_of.get(call_id) != step:
+                    waiting[call_id].clear()  # an id that is used anew: later results belong to the later calls
+                else:
+                    self._renamed[place] = unique_id(call_id, taken)
+                step_of[call_id] = step
+                taken.add(self._renamed.get(place, call_id))
+                waiting[call_id].append(place)
             elif isinstance(item, ResultItem) and waiting[item.call_id]:
-                call = waiting[item.call_id].pop()
+                call = waiting[item.call_id].popleft()
                 self._owner[place] = call
                 self._result[call] = place
 
@@ -79,30 +96,31 @@ class _Pairing:
 
     def _end_of_step(self, place: int) -> int:
         """Where the model's step that begins here ends; `place` itself if none begins."""
-        asked: set[str] = set()
+        has_calls = False
         for end in range(place, len(self._items)):
             item = self._items[end]
-            if not _is_models(item) or (asked and item.split):
+            if not _is_models(item) or (has_calls and item.split):
                 return end
-            if isinstance(item, CallItem):
-                if item.call.call_id in asked:
-                    return end  # an id that comes again can only be told apart in a step of its own
-                asked.add(item.call.call_id)
+            has_calls = has_calls or isinstance(item, CallItem)
         return len(self._items)
 
     def _result_of(self, call: CallItem, place: int, end: int) -> Item:
         found = self._result.get(place)
+        call_id = self._renamed.get(place, call.call.call_id)
         if found is None:
-            self._losses.add("result_added", f"items[{place}]", f"The call {call.call.call_id!r} had no result.")
-            parts = (TextPart(text=MISSING_RESULT),)
-            return ResultItem(call_id=call.call.call_id, name=call.call.name, parts=parts, failed=True)
+            self._losses.add("result_added", f"items[{place}]", f"The call {call_id!r} had no result.")
+            return ResultItem(call_id=call_id, name=call.call.name, parts=(TextPart(text=MISSING_RESULT),), failed=True)
         if found > end and not isinstance(self._items[found - 1], ResultItem):
-            message = f"The result of {call.call.call_id!r} was moved to its call."
-            self._losses.add("message_moved", f"items[{found}]", message)
-        return self._items[found]
+            self._losses.add("message_moved", f"items[{found}]", f"The result of {call_id!r} was moved to its call.")
+        result = self._items[found]
+        return replace(result, call_id=call_id) if place in self._renamed else result
 
     def _alone(self, place: int) -> Item:
         item = self._items[place]
+        if isinstance(item, CallItem) and place in self._renamed:
+            renamed = self._renamed[place]
+            self._losses.add("call_id_rewritten", f"items[{place}]", f"{item.call.call_id!r} is sent as {renamed!r}.")
+            return replace(item, call=replace(item.call, call_id=renamed))
         if not isinstance(item, ResultItem):
             return item
         self._losses.add("result_orphaned", f"items[{place}]", f"No call {item.call_id!r} comes before this result.")
