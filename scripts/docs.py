@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scripts.reference import cli, envelope, errors, events, pipeline, settings, tool_folder
+from scripts.reference import cli, dialects, envelope, errors, events, pipeline, settings, tool_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -15,6 +15,7 @@ Generator = Callable[[], str]
 
 GENERATORS: Sequence[tuple[str, Generator]] = (
     ("docs/reference/cli.md", cli.generate),
+    ("docs/reference/dialects.md", dialects.generate),
     ("docs/reference/envelope.md", envelope.generate),
     ("docs/reference/errors.md", errors.generate),
     ("docs/reference/events.md", events.generate),

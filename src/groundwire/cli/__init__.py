@@ -25,6 +25,7 @@ COMMANDS = {
     "audit": "List, verify and export the record of every call.",
     "sessions": "List conversations.",
     "calls": "List calls.",
+    "translate": "Write a request or answer of one model API in another.",
     "metrics": "Print counts, sizes and times of all calls.",
 }
 
