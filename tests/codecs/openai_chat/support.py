@@ -22,8 +22,7 @@ def request(*messages, **members):
 
 
 def round_trip(body, **profile):
-    encoded = chat.encode_request(chat.decode_request(json.dumps(body).encode()), profile=chat.Profile(**profile))
-    return encoded
+    return chat.encode_request(chat.decode_request(json.dumps(body).encode()), profile=chat.Profile(**profile))
 
 
 def response(message, finish_reason="stop", **members):

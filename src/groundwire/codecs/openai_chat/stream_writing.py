@@ -199,7 +199,9 @@ class StreamEncoder:
         if isinstance(signature, str) and "extra_content" not in extra:
             extra["extra_content"] = {"google": {"thought_signature": signature}}
         if extra and not self._is_legacy:
-            written += self._delta(dump({"tool_calls": [{"index": call.number, **extra}]}))
+            # OpenAI's own SDK breaks on a fragment of a function without `function`.
+            inner: JsonObject = {"custom": {"input": ""}} if call.is_custom else {"function": {"arguments": ""}}
+            written += self._delta(dump({"tool_calls": [{"index": call.number, **inner, **extra}]}))
         return written
 
     def _end(self, reply: Reply) -> bytes:
