@@ -1,6 +1,7 @@
 """The page on dialects: what each of them can say, found out by asking the codecs."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from groundwire.codecs._warnings import WIRE_WARNINGS
 from groundwire.codecs.dialects import codec_of
@@ -181,7 +182,7 @@ def _finishes(reason: FinishReason) -> Iterable[str]:
             yield code(_finish_in(dialect, body))
 
 
-def _finish_in(dialect: Dialect, body: dict) -> str:  # type: ignore[type-arg]
+def _finish_in(dialect: Dialect, body: dict[str, Any]) -> str:
     if dialect == "openai-chat":
         return str(body["choices"][0]["finish_reason"])
     if dialect == "anthropic":
@@ -198,6 +199,6 @@ def _finish_in(dialect: Dialect, body: dict) -> str:  # type: ignore[type-arg]
 def _errors(kind: FailureKind) -> Iterable[str]:
     for dialect in DIALECTS:
         status, body = codec_of(dialect).encode_error(Failure(kind=kind, message="m"))
-        error = body["error"]
+        error: Any = body["error"]
         name = error.get("status") if dialect == "gemini" else error.get("type")
         yield f"{status} {code(str(name))}"

@@ -22,9 +22,8 @@ def recordings(*, stream: bool | None = None) -> list[tuple[str, str]]:
     """(dialect, file) of every recording, or only of the streamed or unstreamed ones."""
     found = []
     for api, dialect in DIALECT_OF.items():
-        for path in sorted((FIXTURES / api).glob("*.json")):
-            if stream is None or json.loads(path.read_bytes())["stream"] is stream:
-                found.append((dialect, f"{api}/{path.name}"))
+        files = [f"{api}/{path.name}" for path in sorted((FIXTURES / api).glob("*.json"))]
+        found.extend((dialect, file) for file in files if stream is None or load(file)["stream"] is stream)
     return found
 
 

@@ -9,6 +9,7 @@ from groundwire.codecs._ids import (
     GEMINI_IDS,
     MISTRAL_IDS,
     OPENAI_CHAT_IDS,
+    OPENAI_OWN_CHAT_IDS,
     OPENAI_RESPONSES_IDS,
     IdTable,
     fit_id,
@@ -16,11 +17,14 @@ from groundwire.codecs._ids import (
 )
 from groundwire.codecs._warnings import Losses
 
-RULES = [OPENAI_CHAT_IDS, OPENAI_RESPONSES_IDS, ANTHROPIC_IDS, GEMINI_IDS, MISTRAL_IDS]
+RULES = [OPENAI_CHAT_IDS, OPENAI_OWN_CHAT_IDS, OPENAI_RESPONSES_IDS, ANTHROPIC_IDS, GEMINI_IDS, MISTRAL_IDS]
 
 
 @pytest.mark.quirk(12)
-@pytest.mark.parametrize(("rule", "longest"), [(OPENAI_CHAT_IDS, 40), (OPENAI_RESPONSES_IDS, 64), (ANTHROPIC_IDS, 64)])
+@pytest.mark.parametrize(
+    ("rule", "longest"),
+    [(OPENAI_CHAT_IDS, 64), (OPENAI_OWN_CHAT_IDS, 40), (OPENAI_RESPONSES_IDS, 64), (ANTHROPIC_IDS, 64)],
+)
 def test_an_id_as_long_as_the_rule_allows_stays_and_one_longer_is_replaced(rule, longest):
     assert fit_id("a" * longest, rule) == "a" * longest
     assert fit_id("a" * (longest + 1), rule) != "a" * (longest + 1)

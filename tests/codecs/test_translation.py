@@ -1,6 +1,8 @@
 """Every recording through every dialect: what goes in comes out, and what cannot is said."""
 
+import json
 import random
+import re
 
 import pytest
 
@@ -25,25 +27,42 @@ def decoded(dialect, file):
 @pytest.mark.parametrize(("dialect", "file"), recordings(), ids=ids)
 def test_a_recorded_request_goes_back_to_its_own_provider_as_it_was(dialect, file):
     camel = dialect == "gemini"
-    encoded = codec_of(dialect).encode_request(decoded(dialect, file))
-    assert plain(encoded.body, camel=camel) == plain(load(file)["request"], camel=camel)
-    assert encoded.warnings == ()
+    recording = load(file)
+    back = translate(dump(recording["request"]), dialect, dialect, model=recording["model"])
+    sent = {**recording["request"], "model": recording["model"]} if dialect != "gemini" else recording["request"]
+    assert plain(json.loads(back.body), camel=camel) == plain(sent, camel=camel)
+    assert back.warnings == ()
 
 
 @pytest.mark.parametrize("target", DIALECTS)
 @pytest.mark.parametrize(("dialect", "file"), recordings(), ids=ids)
 def test_a_recorded_request_keeps_its_meaning_through_every_other_dialect(dialect, file, target):
+    recording = load(file)
     request = decoded(dialect, file)
-    there = codec_of(target).encode_request(request)
-    through = codec_of(target).decode_request(dump(there.body), model=request.model)
-    back = codec_of(dialect).encode_request(through)
-    again = codec_of(dialect).decode_request(dump(back.body), model=request.model)
-    assert essence(again.items, again.instructions) == essence(request.items, request.instructions)
-    assert [tool.name for tool in again.tools if tool.kind == "function"] == [
-        tool.name for tool in request.tools if tool.kind == "function"
-    ]
-    if not any("choice_approximated" == warning.code for warning in there.warnings):
+    there = translate(dump(recording["request"]), dialect, target, model=recording["model"])
+    back = translate(there.body, target, dialect, model=recording["model"])
+    again = codec_of(dialect).decode_request(back.body, model=recording["model"])
+    codes = {warning.code for warning in (*there.warnings, *back.warnings)}
+    before, after = (comparable(essence(value.items, value.instructions), codes) for value in (request, again))
+    assert after == before
+    functions = [tool.name for tool in request.tools if tool.kind == "function"]
+    assert [tool.name for tool in again.tools if tool.kind == "function"] == functions
+    if functions and "choice_approximated" not in codes:
         assert (again.tool_choice and again.tool_choice.mode) == (request.tool_choice and request.tool_choice.mode)
+
+
+def comparable(facts, codes):
+    """The facts without what a warning says has changed."""
+    if "call_id_rewritten" in codes:
+        facts = [("call", "", *fact[2:]) if fact[0] == "call" else fact for fact in facts]
+        facts = [("result", "", *fact[2:]) if fact[0] == "result" else fact for fact in facts]
+    if "role_changed" in codes:
+        tags = re.compile("</?system>")
+        facts = [("text", "", tags.sub("", fact[2])) if fact[0] == "text" else fact for fact in facts]
+    if "format_approximated" in codes:
+        added = "Answer with one JSON value and nothing else.\n\n"
+        facts = [(*fact[:2], fact[2].replace(added, "")) if fact[0] == "text" else fact for fact in facts]
+    return facts
 
 
 def reply_of(dialect, file):

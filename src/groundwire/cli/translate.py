@@ -36,7 +36,7 @@ def translate(source: str, target: str, kind: str, model: str) -> None:
     from groundwire.codecs.dialects import translate as translate_body
 
     done = translate_body(
-        sys.stdin.buffer.read(), cast(Dialect, source), cast(Dialect, target), kind=cast(Kind, kind), model=model
+        sys.stdin.buffer.read(), cast("Dialect", source), cast("Dialect", target), kind=cast("Kind", kind), model=model
     )
     for warning in done.warnings:
         print_json(warning, file=sys.stderr)

@@ -24,7 +24,9 @@ class IdRule(Struct, frozen=True, kw_only=True):
     length: int = 29
 
 
-OPENAI_CHAT_IDS = IdRule(pattern=r"[^\s]{1,40}")
+OPENAI_CHAT_IDS = IdRule(pattern=r"[^\s]{1,64}")
+"""What servers of this dialect take; OpenAI itself takes less."""
+OPENAI_OWN_CHAT_IDS = IdRule(pattern=r"[^\s]{1,40}")
 OPENAI_RESPONSES_IDS = IdRule(pattern=r"[^\s]{1,64}")
 ANTHROPIC_IDS = IdRule(pattern=r"[A-Za-z0-9_-]{1,64}", prefix="toolu_", length=30)
 GEMINI_IDS = IdRule(pattern=r"(?s:.+)")

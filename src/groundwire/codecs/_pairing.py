@@ -12,12 +12,22 @@ from groundwire.codecs._ids import unique_id
 from groundwire.codecs._warnings import Losses
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 
+BEGINNING = "(The conversation begins here.)"
+"""What the user is made to say where a conversation cannot begin with the model; taken out again when read back."""
 MISSING_RESULT = "This call was cancelled; it has no result."
 
 
 def paired(items: Sequence[Item], losses: Losses) -> Sequence[Item]:
     """Every call gets exactly one result right after the model's step; results without a call become user text."""
     return items if _is_paired(items) else _Pairing(items, losses).ordered()
+
+
+def without_beginning(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """The conversation without the beginning that we put before it."""
+    first = items[0] if items else None
+    if isinstance(first, Message) and first.role == "user" and len(first.parts) == 1 and first.text == BEGINNING:
+        return items[1:]
+    return items
 
 
 def _is_paired(items: Sequence[Item]) -> bool:

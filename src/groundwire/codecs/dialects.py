@@ -70,7 +70,7 @@ _CODECS: dict[str, ModuleType] = {
 
 
 def codec_of(dialect: Dialect) -> Codec:
-    return _CODECS[dialect]  # type: ignore[return-value]  # the packages are the codecs
+    return _CODECS[dialect]
 
 
 class Translation(Struct, frozen=True, kw_only=True):
@@ -99,10 +99,16 @@ def _translate_request(data: bytes, source: Dialect, target: str, model: str) ->
         request = replace(request, model=model)
     if target == "canonical":
         return Translation(body=show(request))
-    codec = _CODECS[target]
-    profile = gemini.profile_for(request.model) if target == "gemini" and source != "gemini" else codec.Profile()
-    encoded: Encoded = codec.encode_request(request, profile=profile)
+    encoded: Encoded = _CODECS[target].encode_request(request, profile=_profile(source, target, request.model))
     return Translation(body=dump(encoded.body), warnings=encoded.warnings)
+
+
+def _profile(source: str, target: str, model: str) -> Any:
+    if target != "gemini":
+        return _CODECS[target].Profile()
+    # What comes from Gemini goes back as it was; calls from elsewhere need the signatures that the model asks for.
+    profile = gemini.profile_for(model)
+    return replace(profile, signatures="optional") if source == "gemini" else profile
 
 
 def _translate_response(data: bytes, source: Dialect, target: str) -> Translation:

@@ -5,9 +5,8 @@ from functools import lru_cache
 from typing import Any
 
 from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
-from groundwire.codecs._ids import MISTRAL_IDS
+from groundwire.codecs._ids import MISTRAL_IDS, OPENAI_OWN_CHAT_IDS
 from groundwire.contracts.requests import Dialect
-
 
 _REASONING_MODEL = re.compile(r"(?:^|/)(?:o[1-9]|gpt-5|gpt-6)")
 _EFFORT_NONE = re.compile(r"(?:^|/)gpt-5\.(?:[4-9]|\d\d)")
@@ -36,6 +35,7 @@ def profile_of(dialect: Dialect, provider: str, model: str) -> Any:
 def _chat_profile(provider: str, model: str) -> Any:
     if provider == "openai":
         return openai_chat.Profile(
+            call_ids=OPENAI_OWN_CHAT_IDS,
             dropped_options=_REFUSED_BY_REASONING if _REASONING_MODEL.search(model) else frozenset(),
             effort_with_tools="none" if _EFFORT_NONE.search(model) else None,
         )

@@ -5,13 +5,13 @@ Calls and results are in pairs already when they come here; what the blocks look
 
 from collections.abc import Sequence
 
+from groundwire.codecs._pairing import BEGINNING
 from groundwire.codecs._warnings import Losses
 from groundwire.codecs.anthropic_messages.block_writing import BlockWriter
 from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, own_private
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 
-_BEGINNING = "(The conversation begins here.)"
 _CONTINUE = "Continue."
 _SYSTEM_ROLES = frozenset({"system", "developer"})
 _NO_MEMBERS: JsonObject = {}
@@ -137,7 +137,7 @@ class MessageWriter:
         """The conversation begins with the user, and ends in a way that the model can go on from."""
         messages = self._messages
         if not messages or messages[0]["role"] == "assistant":
-            messages.insert(0, _user(_BEGINNING))
+            messages.insert(0, _user(BEGINNING))
             self._losses.add("placeholder_added", "items", "A conversation begins with the user.")
         last = messages[-1]
         if last["role"] == "assistant" and not _is_paused(last):

@@ -23,7 +23,7 @@ class Profile(Struct, frozen=True, kw_only=True):
     `thinking` says which configurations the model accepts: `any`, only `adaptive`, only a token `budget`, or `none`.
     """
 
-    version: Literal["2023-06-01", "2026-10-21"] = "2026-10-21"
+    version: Literal["2023-06-01", "2026-10-21"] = "2023-06-01"
     allows_sampling: bool = True
     allows_forced_choice: bool = True
     allows_system_messages: bool = True

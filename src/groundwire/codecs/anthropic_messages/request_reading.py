@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from groundwire.codecs._json import read_object
+from groundwire.codecs._pairing import without_beginning
 from groundwire.codecs._reading import (
     as_list,
     as_object,
@@ -70,7 +71,7 @@ def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = 
     parallel = None if choice is None else optional_bool(choice, "disable_parallel_tool_use", "tool_choice")
     return ModelRequest(
         model=optional_text(source, "model") or model,
-        items=tuple(_read_messages(as_list(source["messages"], "messages"))),
+        items=without_beginning(tuple(_read_messages(as_list(source["messages"], "messages")))),
         instructions=_read_system(source.get("system")),
         tools=tuple([read_tool(tool, f"tools[{place}]") for place, tool in enumerate(tools)]),
         tool_choice=None if choice is None else _read_choice(choice),

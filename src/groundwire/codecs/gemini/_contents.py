@@ -9,6 +9,7 @@ from typing import Any
 
 from groundwire.codecs._ids import GEMINI_IDS, derived_id
 from groundwire.codecs._names import NameTable
+from groundwire.codecs._pairing import BEGINNING
 from groundwire.codecs._results import object_arguments, object_result
 from groundwire.codecs._warnings import Losses
 from groundwire.codecs.gemini._casing import DIALECT, own_members, sendable
@@ -22,7 +23,6 @@ SKIP_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 
 Wire = dict[str, Any]
 
-_PLACEHOLDER = " "
 _SYSTEM_ROLES = ("system", "developer")
 
 
@@ -190,7 +190,7 @@ class ContentWriter:
     def _begin_with_user(self) -> None:
         if not self.contents or self.contents[0].get("role") == "model":
             self._losses.add("placeholder_added", "items", "The conversation has to begin with the user.")
-            self.contents.insert(0, {"role": "user", "parts": [{"text": _PLACEHOLDER}]})
+            self.contents.insert(0, {"role": "user", "parts": [{"text": BEGINNING}]})
 
     def _sign_steps(self) -> None:
         """The first call of each step since the user last spoke needs a signature, its own or the placeholder."""

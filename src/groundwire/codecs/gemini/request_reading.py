@@ -3,6 +3,7 @@
 from typing import Any
 
 from groundwire.codecs._json import read_object
+from groundwire.codecs._pairing import without_beginning
 from groundwire.codecs._reading import as_list, as_object, expected, optional_text
 from groundwire.codecs.gemini._casing import DIALECT, camel_keys, unknown_members
 from groundwire.codecs.gemini._function_responses import OpenCalls, read_response
@@ -48,7 +49,7 @@ def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = 
         extras["_systemInstruction"] = further
     return ModelRequest(
         model=model,
-        items=_read_contents(wire.get("contents")),
+        items=without_beginning(_read_contents(wire.get("contents"))),
         instructions=instructions,
         tools=tuple(tools),
         tool_choice=choice,
