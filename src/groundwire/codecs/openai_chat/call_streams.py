@@ -48,7 +48,7 @@ class CallCollector:
         if type(function) is dict and len(function) == 1 and "id" not in entry and type(index) is int:
             known = self._by_index.get(index)
             text = function.get("arguments")
-            if known is not None and type(text) is str and len(entry) <= 3:
+            if known is not None and type(text) is str and len(entry) == 2 + ("type" in entry):
                 self._write(known, text)
                 return
         inner = next((entry[key] for key in ("function", "custom") if isinstance(entry.get(key), dict)), entry)

@@ -116,6 +116,9 @@ class ChoiceDecoder:
             return
         if self._splitter is None:
             self._splitter = ThinkingSplitter(after_reasoning=self._reasoning is not None)
+        elif self._splitter.passes(text):
+            self._say(text)
+            return
         for kind, piece in self._splitter.feed(text):
             self._sorted(kind, piece)
         self._is_plain = self._splitter.is_settled

@@ -178,6 +178,10 @@ class _MessagesWriter:
         return content
 
     def _write_result(self, item: ResultItem, path: str) -> None:
+        if not item.private and not self._tool_names and _is_plain(item.parts):
+            text = item.parts[0].text  # type: ignore[union-attr]
+            self._messages.append({"role": "tool", "tool_call_id": self._ids.result(item.call_id), "content": text})
+            return
         note_foreign(item.private, path, self._losses)
         members = own(item.private)
         parts = item.parts

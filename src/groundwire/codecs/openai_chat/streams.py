@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from groundwire.codecs._building import parts_of
-from groundwire.codecs._json import read_object
+from groundwire.codecs._json import kind_of, read_value
 from groundwire.codecs._sse import Event, SseReader
 from groundwire.codecs.openai_chat.choice_streams import ChoiceDecoder
 from groundwire.codecs.openai_chat.failures import failure_in, failure_of
@@ -115,9 +115,12 @@ class StreamDecoder:
             if not data:
                 return
         try:
-            chunk = read_object(data, what="event", keep_halves=True)
+            chunk = read_value(data, what="event", keep_halves=True)
         except WireError as error:
             self._fail(_bad(error.message))
+            return
+        if type(chunk) is not dict:
+            self._fail(_bad(f"An event must be a JSON object, not {kind_of(chunk)}."))
             return
         if event.event == "error" or (chunk.get("error")):
             self._fail(failure_of(chunk))

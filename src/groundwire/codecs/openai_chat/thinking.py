@@ -34,10 +34,14 @@ class ThinkingSplitter:
         """Nothing that follows can be anything but text."""
         return self._state == "rest" and not self._held
 
-    def feed(self, text: str) -> list[Piece]:
+    def passes(self, text: str) -> bool:
+        """Whether this is plain text as a whole, as most is; then it need not be fed."""
         if self._state == "text" and not self._held and "<" not in text:
             self._last = text[-1:] or self._last
-            return [("text", text)]
+            return True
+        return False
+
+    def feed(self, text: str) -> list[Piece]:
         self._held += text
         return self._sort(ended=False)
 
