@@ -405,7 +405,7 @@ def test_the_newer_version_takes_no_document_from_the_assistant_and_no_citation_
     document = Message(role="assistant", parts=(MediaPart(media_type="application/pdf", data=b"x", name="a"),))
     own = Citation(quote="q", private={"anthropic": {"type": "char_location", "cited_text": "q"}})
     cited = Message(role="user", parts=(TextPart(text="t", citations=(own,)),))
-    newer = encode(HELLO, document, cited)
+    newer = encode(HELLO, document, cited, profile=Profile(version="2026-10-21"))
     older = anthropic_messages.encode_request(ModelRequest(model="m", items=(HELLO, document, cited)), profile=OLD)
 
     assert newer.body["messages"][1:] == [assistant(text("[file left out: a]")), user(text("t"))]
@@ -483,7 +483,7 @@ def test_a_choice_without_tools_is_not_sent():
 
 
 @pytest.mark.quirk(59)
-@pytest.mark.parametrize("profile", [Profile(), Profile(version="2023-06-01", allows_sampling=False)])
+@pytest.mark.parametrize("profile", [Profile(version="2026-10-21"), Profile(allows_sampling=False)])
 def test_sampling_is_left_out_where_it_is_refused(profile):
     written = encode(sampling=Sampling(temperature=0.5, top_p=0.5, top_k=3), profile=profile)
 

@@ -133,7 +133,7 @@ def test_turns_that_only_talk_stay_apart_where_they_were():
 def test_a_conversation_without_a_users_beginning_gets_one(items):
     outcome = encoded(*items)
 
-    assert outcome.body["contents"][0] == {"role": "user", "parts": [{"text": " "}]}
+    assert outcome.body["contents"][0] == {"role": "user", "parts": [{"text": "(The conversation begins here.)"}]}
     assert codes(outcome) == ["placeholder_added"]
 
 

@@ -4,6 +4,7 @@ import json
 import pytest
 
 from groundwire.codecs import openai_chat as chat
+from groundwire.codecs._ids import OPENAI_OWN_CHAT_IDS
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import (
@@ -420,9 +421,12 @@ def encode(*items, profile=None, **members):
     return chat.encode_request(ModelRequest(model="m", items=items, **members), profile=profile or chat.Profile())
 
 
-def test_instructions_lead_as_one_system_message():
-    body = encode(say("user", "hi"), instructions=(TextPart(text="a"), TextPart(text="b"))).body
-    assert body["messages"] == [{"role": "system", "content": "a\n\nb"}, USER]
+def test_instructions_lead_as_system_messages_and_as_one_for_servers_that_take_one():
+    instructions = (TextPart(text="a"), TextPart(text="b"))
+    body = encode(say("user", "hi"), instructions=instructions).body
+    assert body["messages"] == [{"role": "system", "content": "a"}, {"role": "system", "content": "b"}, USER]
+    merged = encode(say("user", "hi"), instructions=instructions, profile=chat.Profile(merge_same_role=True)).body
+    assert merged["messages"] == [{"role": "system", "content": "a\n\nb"}, USER]
 
 
 @pytest.mark.quirk(17)
@@ -521,7 +525,7 @@ def test_what_only_others_understand_is_left_out_with_a_warning():
 @pytest.mark.quirk(12)
 def test_ids_that_break_the_rule_are_replaced_in_both_halves():
     long = "fc_" + "x" * 50 + "|call_1"
-    encoded = encode(say("user", "a"), call(long), result(long))
+    encoded = encode(say("user", "a"), call(long), result(long), profile=chat.Profile(call_ids=OPENAI_OWN_CHAT_IDS))
     messages = encoded.body["messages"]
     assert messages[1]["tool_calls"][0]["id"] == messages[2]["tool_call_id"]
     assert len(messages[2]["tool_call_id"]) <= 40

@@ -138,13 +138,9 @@ class _MessagesWriter:
         return self._finished()
 
     def _write_instructions(self) -> None:
-        parts = self._request.instructions
-        if not parts:
-            return
-        for part in parts:
+        for part in self._request.instructions:
             note_foreign(part.private, "instructions", self._losses)
-        text = "\n\n".join(part.text for part in parts if part.text)
-        self._messages.append({"role": self._profile.system_role or "system", "content": text})
+            self._messages.append({"role": self._profile.system_role or "system", "content": part.text})
 
     def _role(self, role: str, path: str) -> str:
         wanted = self._profile.system_role
