@@ -7,6 +7,7 @@ later replay get the same one; and a second use of one id in a conversation beco
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from msgspec import Struct
 
@@ -47,6 +48,11 @@ def derived_id(seed: str, rule: IdRule) -> str:
     return rule.prefix + "".join(digits)
 
 
+@cache
+def _pattern_of(rule: IdRule) -> re.Pattern[str]:
+    return re.compile(rule.pattern)
+
+
 class IdTable:
     """The ids of one conversation on the wire, and the way back.
 
@@ -57,7 +63,7 @@ class IdTable:
 
     def __init__(self, rule: IdRule, losses: Losses | None = None) -> None:
         self._rule = rule
-        self._valid = re.compile(rule.pattern).fullmatch
+        self._valid = _pattern_of(rule).fullmatch
         self._losses = losses
         self._uses: dict[str, int] = {}
         self._current: dict[str, str] = {}

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from msgspec import Struct
 
@@ -39,6 +40,11 @@ def lint_description(description: str, max_length: int) -> tuple[SchemaWarning, 
     return (SchemaWarning(code="description_length", path="/description", message=message),)
 
 
+@cache
+def _pattern_of(rule: NameRule) -> re.Pattern[str]:
+    return re.compile(f"{rule.first}{rule.further}{{0,{rule.max_length - 1}}}")
+
+
 class NameTable:
     """Tool names on the wire, and the way back.
 
@@ -46,14 +52,26 @@ class NameTable:
     ends in a digest of the original, so that the same name always gives the same one.
     """
 
-    __slots__ = ("_losses", "_rule", "_valid", "_wire", "names")
+    __slots__ = ("_losses", "_rule", "_taken", "_valid", "_wire", "names")
 
     def __init__(self, rule: NameRule, losses: Losses) -> None:
         self._rule = rule
-        self._valid = re.compile(f"{rule.first}{rule.further}{{0,{rule.max_length - 1}}}").fullmatch
+        self._valid = _pattern_of(rule).fullmatch
         self._losses = losses
         self._wire: dict[str, str] = {}
+        self._taken: set[str] = set()
         self.names: dict[str, str] = {}
+
+    def fresh(self, losses: Losses) -> "NameTable":
+        """An empty table under the same rule."""
+        return NameTable(self._rule, losses)
+
+    def adopt(self, names: Mapping[str, str]) -> None:
+        """Declare tools whose wire names are known already."""
+        self.names.update(names)
+        for wire, name in names.items():
+            self._wire[name] = wire
+        self._taken.update(names)
 
     def declare(self, name: str, path: str) -> str:
         """A tool that is on offer: its wire name leads back to it."""
@@ -66,9 +84,10 @@ class NameTable:
         if known is not None:
             return known
         wire = name if self._valid(name) else self._cleaned(name)
-        if wire in self._wire.values():
+        if wire in self._taken:
             wire = self._digested(wire, name)
         self._wire[name] = wire
+        self._taken.add(wire)
         if wire != name:
             self._losses.add("name_rewritten", path, f"{name!r} is sent as {wire!r}.")
         return wire

@@ -10,6 +10,7 @@ from groundwire.codecs._json_subset import write_json_subset
 from groundwire.codecs._keywords import as_schema
 from groundwire.codecs._openapi import write_openapi
 from groundwire.codecs._openapi_reading import read_openapi
+from groundwire.codecs._plain import is_plain
 from groundwire.codecs._pointers import references_in
 from groundwire.codecs._root import object_root, plain_object_root
 
@@ -25,6 +26,8 @@ def to_openapi_subset(schema: JsonValue) -> Conversion:
 
 def to_json_schema_subset(schema: JsonValue) -> Conversion:
     """Gemini's `parametersJsonSchema`: JSON Schema with `$defs`, without the keywords that Gemini refuses or ignores."""
+    if is_plain(schema):
+        return Conversion(schema=as_schema(schema))
     log = WarningLog()
     plain = flatten_keeping_definitions(plain_object_root(schema, log), root=as_schema(schema), log=log)
     return Conversion(schema=write_json_subset(plain, log), warnings=log.taken())

@@ -5,7 +5,7 @@ from msgspec import Struct
 from groundwire.contracts.canonical import JsonObject
 
 
-class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One request to run a tool.
 
     `raw` is the argument text as received (the compact dump for dialects that send an object); sizes count on it.

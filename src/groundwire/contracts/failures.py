@@ -39,7 +39,7 @@ RETRYABLE_FAILURES = frozenset(
 )
 
 
-class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """An error as a provider reported it. `code`, `type` and `param` are its own words; `body` is what it sent."""
 
     kind: FailureKind

@@ -15,7 +15,7 @@ Private: TypeAlias = dict[str, JsonObject]
 """By dialect: what only that dialect understands about the thing it hangs on."""
 
 
-class Citation(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Citation(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A source that a text names. `start` and `end` count characters of the text part."""
 
     url: str | None = None
@@ -26,14 +26,14 @@ class Citation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     private: Private = field(default_factory=dict)
 
 
-class TextPart(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="text"):
+class TextPart(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="text"):
     kind: ClassVar[Literal["text"]] = "text"
     text: str
     citations: tuple[Citation, ...] = ()
     private: Private = field(default_factory=dict)
 
 
-class MediaPart(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="media"):
+class MediaPart(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="media"):
     """An image, a sound or a file: by its bytes, its address, or a provider's file id.
 
     `media_type` is as precise as the sender was: `image/png`, or `image/*` for an address of which no more was said.
@@ -48,14 +48,14 @@ class MediaPart(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field
     private: Private = field(default_factory=dict)
 
 
-class RefusalPart(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="refusal"):
+class RefusalPart(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="refusal"):
     """What the model said instead of an answer."""
 
     kind: ClassVar[Literal["refusal"]] = "refusal"
     text: str
 
 
-class NativePart(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="native_part"):
+class NativePart(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="native_part"):
     """A piece of a message that only its own dialect can say."""
 
     kind: ClassVar[Literal["native_part"]] = "native_part"
@@ -66,7 +66,7 @@ class NativePart(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
 Part: TypeAlias = TextPart | MediaPart | RefusalPart | NativePart
 
 
-class Message(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="message"):
+class Message(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="message"):
     """What a speaker said. `turn` counts from 1 and is what evidence refers to.
 
     `split`, on every item: it began a message of its own although the item before it had the same speaker. Without it,
@@ -85,7 +85,7 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
-class CallItem(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="call"):
+class CallItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="call"):
     """The model asks for a tool. `complete` is false for a call that was cut off: it must never be executed."""
 
     kind: ClassVar[Literal["call"]] = "call"
@@ -95,7 +95,7 @@ class CallItem(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field=
     private: Private = field(default_factory=dict)
 
 
-class ResultItem(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="result"):
+class ResultItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="result"):
     """What a tool gave back, as the model is to read it. `name` is empty where the dialect does not say it."""
 
     kind: ClassVar[Literal["result"]] = "result"
@@ -111,7 +111,7 @@ class ResultItem(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
-class ReasoningItem(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="reasoning"):
+class ReasoningItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="reasoning"):
     """What the model thought, as far as it is told; the proof of it (signature, ciphertext) is private."""
 
     kind: ClassVar[Literal["reasoning"]] = "reasoning"
@@ -120,7 +120,7 @@ class ReasoningItem(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     private: Private = field(default_factory=dict)
 
 
-class NativeItem(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="native"):
+class NativeItem(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="native"):
     """An entry of the model's turn that only its own dialect can say, such as a search that the provider ran."""
 
     kind: ClassVar[Literal["native"]] = "native"

@@ -31,7 +31,7 @@ class FinishReason(StrEnum):
     INCOMPLETE = "incomplete"
 
 
-class Finish(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Finish(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The reason in our words and in the provider's (`raw`), with what else it said (`detail`)."""
 
     reason: FinishReason
@@ -40,7 +40,7 @@ class Finish(Struct, frozen=True, kw_only=True, omit_defaults=True):
     private: Private = field(default_factory=dict)
 
 
-class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Tokens. `input` counts cached ones too, `output` counts reasoning too; None where the provider did not say."""
 
     input: int = 0
@@ -52,7 +52,7 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     private: Private = field(default_factory=dict)
 
 
-class WireWarning(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class WireWarning(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Something that translation could not carry over. `path` names the member of the request or reply."""
 
     code: str
@@ -60,14 +60,14 @@ class WireWarning(Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str
 
 
-class Alternative(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Alternative(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A second or third answer to the same request (`n`, `candidateCount`)."""
 
     items: tuple[Item, ...]
     finish: Finish
 
 
-class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One answer. `extras` holds, by dialect, the members of the response that have no place of their own here."""
 
     reply_id: str = ""
@@ -89,7 +89,9 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return tuple(item for item in self.items if item.kind == "call")
 
 
-class ReplyStarted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="reply.started"):
+class ReplyStarted(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="reply.started"
+):
     """May come again: the upstream began anew, and everything so far is void."""
 
     kind: ClassVar[Literal["reply.started"]] = "reply.started"
@@ -99,7 +101,7 @@ class ReplyStarted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fi
     usage: Usage | None = None
 
 
-class TextDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="text.delta"):
+class TextDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="text.delta"):
     """More text for the message at `index` (its place among the items of the reply).
 
     `private`, on the first piece of an item: what its dialect says of it before it is whole, such as its id.
@@ -111,21 +113,27 @@ class TextDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field
     private: Private = field(default_factory=dict)
 
 
-class RefusalDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="refusal.delta"):
+class RefusalDelta(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="refusal.delta"
+):
     kind: ClassVar[Literal["refusal.delta"]] = "refusal.delta"
     index: int
     text: str
     private: Private = field(default_factory=dict)
 
 
-class ReasoningDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="reasoning.delta"):
+class ReasoningDelta(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="reasoning.delta"
+):
     kind: ClassVar[Literal["reasoning.delta"]] = "reasoning.delta"
     index: int
     text: str
     private: Private = field(default_factory=dict)
 
 
-class CallStarted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="call.started"):
+class CallStarted(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="call.started"
+):
     kind: ClassVar[Literal["call.started"]] = "call.started"
     index: int
     call_id: str
@@ -133,7 +141,7 @@ class CallStarted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fie
     private: Private = field(default_factory=dict)
 
 
-class CallDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="call.delta"):
+class CallDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="call.delta"):
     """More argument text for the call at `index`."""
 
     kind: ClassVar[Literal["call.delta"]] = "call.delta"
@@ -141,7 +149,7 @@ class CallDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field
     text: str
 
 
-class ItemEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="item.ended"):
+class ItemEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="item.ended"):
     """The item at `index` is whole, private data included. Items without deltas (media, native) come only so."""
 
     kind: ClassVar[Literal["item.ended"]] = "item.ended"
@@ -149,14 +157,16 @@ class ItemEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field
     item: Item
 
 
-class ReplyEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="reply.ended"):
+class ReplyEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="reply.ended"):
     """The end, with the whole reply as it would have come without streaming."""
 
     kind: ClassVar[Literal["reply.ended"]] = "reply.ended"
     reply: Reply
 
 
-class ReplyFailed(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="reply.failed"):
+class ReplyFailed(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="reply.failed"
+):
     """The stream broke with an error; what came so far is no answer and none of its calls may run."""
 
     kind: ClassVar[Literal["reply.failed"]] = "reply.failed"

@@ -14,7 +14,7 @@ Dialect: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "ge
 DIALECTS: tuple[Dialect, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
 
 
-class FunctionTool(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="function"):
+class FunctionTool(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="function"):
     """A tool that the caller runs. `parameters` is JSON Schema; None means that the sender named no parameters.
 
     `freeform` is the format of a tool that takes plain text instead of JSON (OpenAI's custom tools); elsewhere it
@@ -30,7 +30,7 @@ class FunctionTool(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fi
     private: Private = field(default_factory=dict)
 
 
-class NativeTool(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="native_tool"):
+class NativeTool(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="native_tool"):
     """A tool that the provider runs itself, as its own dialect declares it."""
 
     kind: ClassVar[Literal["native_tool"]] = "native_tool"
@@ -41,7 +41,7 @@ class NativeTool(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
 DeclaredTool: TypeAlias = FunctionTool | NativeTool
 
 
-class ToolChoice(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ToolChoice(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Whether the model may call, and which of the tools. `names` empty: any; one name with `required`: that one."""
 
     mode: Literal["auto", "none", "required"] = "auto"
@@ -49,7 +49,7 @@ class ToolChoice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     private: Private = field(default_factory=dict)
 
 
-class Sampling(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Sampling(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     temperature: float | None = None
     top_p: float | None = None
     top_k: float | None = None
@@ -61,7 +61,7 @@ class Sampling(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How many answers to give (`n`, `candidateCount`)."""
 
 
-class OutputFormat(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OutputFormat(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What the text of the answer must be: free (`text`), any JSON (`json`), or JSON of a schema (`schema`)."""
 
     type: Literal["text", "json", "schema"] = "text"
@@ -72,7 +72,7 @@ class OutputFormat(Struct, frozen=True, kw_only=True, omit_defaults=True):
     private: Private = field(default_factory=dict)
 
 
-class ReasoningOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReasoningOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """How much to think. `effort` is a word of the dialect it came from (`low`, `high` …), in lower case.
 
     `budget` counts tokens; 0 turns thinking off. `summary` asks for the thoughts to be told.
@@ -87,7 +87,7 @@ class ReasoningOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
 _DEFAULT_SAMPLING = Sampling()
 
 
-class ModelRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ModelRequest(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """`instructions` is the system prompt of this request; system messages further on are items like any other."""
 
     model: str
@@ -104,7 +104,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     extras: Private = field(default_factory=dict)
 
 
-class SendOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SendOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """How one request is sent, beside what it says.
 
     `overrides` are merged into the wire body, except for the members that the request owns. The transforms are named,

@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import structs
 
-from groundwire.codecs._json import read_object
 from groundwire.codecs._pairing import without_beginning
 from groundwire.codecs._reading import (
     as_list,
@@ -33,10 +32,18 @@ from groundwire.codecs.anthropic_messages.block_reading import (
 )
 from groundwire.codecs.anthropic_messages.declarations import read_tool
 from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
+from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item, Message, NativeItem, NativePart, Part, TextPart
-from groundwire.contracts.requests import ModelRequest, OutputFormat, ReasoningOptions, Sampling, ToolChoice
+from groundwire.contracts.requests import (
+    DeclaredTool,
+    ModelRequest,
+    OutputFormat,
+    ReasoningOptions,
+    Sampling,
+    ToolChoice,
+)
 
 _STRING: JsonObject = {"_string": True}
 _KNOWN = frozenset({
@@ -50,8 +57,10 @@ _MODES = {"auto": "auto", "any": "required", "tool": "required", "none": "none"}
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
-def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = False) -> ModelRequest:
-    source = read_object(body)
+def decode_request(
+    body: bytes | JsonObject, *, model: str = "", stream: bool = False, cache: ToolCache | None = None
+) -> ModelRequest:
+    source = read_body(body, cache)
     extras = rest_of(source, _KNOWN)
     if "messages" not in source:
         raise WireError("is missing", path="messages")
@@ -73,7 +82,7 @@ def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = 
         model=optional_text(source, "model") or model,
         items=without_beginning(tuple(_read_messages(as_list(source["messages"], "messages")))),
         instructions=_read_system(source.get("system")),
-        tools=tuple([read_tool(tool, f"tools[{place}]") for place, tool in enumerate(tools)]),
+        tools=once(cache, source.get("tools"), DIALECT, lambda: _read_tools(tools)),
         tool_choice=None if choice is None else _read_choice(choice),
         parallel_calls=None if parallel is None else not parallel,
         sampling=Sampling(
@@ -110,6 +119,10 @@ def _read_system(system: Any) -> tuple[TextPart, ...]:
         private = {**parts[0].private.get(DIALECT, {}), "_blocks": True}
         parts[0] = structs.replace(parts[0], private={DIALECT: private})
     return tuple(parts)
+
+
+def _read_tools(tools: list[Any]) -> tuple[DeclaredTool, ...]:
+    return tuple([read_tool(tool, f"tools[{place}]") for place, tool in enumerate(tools)])
 
 
 def _read_messages(messages: list[Any]) -> list[Item]:

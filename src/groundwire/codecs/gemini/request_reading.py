@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from groundwire.codecs._json import read_object
 from groundwire.codecs._pairing import without_beginning
 from groundwire.codecs._reading import as_list, as_object, expected, optional_text
+from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.codecs.gemini._casing import DIALECT, camel_keys, unknown_members
 from groundwire.codecs.gemini._function_responses import OpenCalls, read_response
 from groundwire.codecs.gemini._media_parts import is_media, read_media
@@ -24,8 +24,10 @@ _NO_SAMPLING = Sampling()
 _ROLES = {"user": "user", "function": "user", "": "user", "assistant": "assistant", "model": "assistant"}
 
 
-def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = False) -> ModelRequest:
-    wire = camel_keys(read_object(body))
+def decode_request(
+    body: bytes | JsonObject, *, model: str = "", stream: bool = False, cache: ToolCache | None = None
+) -> ModelRequest:
+    wire = camel_keys(read_body(body, cache))
     extras = unknown_members(wire, _TOP)
     if not model:
         model = (optional_text(wire, "model") or "").removeprefix("models/")
@@ -41,7 +43,7 @@ def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = 
             extras["toolConfig"] = members
     tools: list[DeclaredTool] = []
     if wire.get("tools") is not None:
-        tools, shape = decode_tools(wire["tools"], "tools")
+        tools, shape = once(cache, wire["tools"], DIALECT, lambda: decode_tools(wire["tools"], "tools"))
         if shape is not None or not tools:
             extras["_tools"] = shape or []  # type: ignore[assignment]
     instructions, further = _read_instructions(wire.get("systemInstruction"))

@@ -6,6 +6,7 @@ from typing import Any
 from groundwire.codecs._names import NameTable
 from groundwire.codecs._pairing import paired
 from groundwire.codecs._warnings import Encoded, Losses
+from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.gemini._casing import DIALECT, sendable
 from groundwire.codecs.gemini._contents import ContentWriter
 from groundwire.codecs.gemini._parts import write_part
@@ -21,7 +22,7 @@ _NEWEST = Profile()
 _SYSTEM_ROLES = ("system", "developer")
 
 
-def encode_request(request: ModelRequest, *, profile: Profile = _NEWEST) -> Encoded:
+def encode_request(request: ModelRequest, *, profile: Profile = _NEWEST, cache: ToolCache | None = None) -> Encoded:
     losses = Losses()
     names = NameTable(NAME_RULE, losses)
     extras: dict[str, Any] = {}
@@ -32,7 +33,7 @@ def encode_request(request: ModelRequest, *, profile: Profile = _NEWEST) -> Enco
     if instructions:
         body["systemInstruction"] = {"parts": instructions, **extras.get("_systemInstruction", {})}
     if request.tools or "_tools" in extras:
-        body["tools"] = list(encode_tools(request.tools, names, losses, profile, shape=extras.get("_tools")))
+        body["tools"] = _write_tools(request, names, losses, profile, extras.get("_tools"), cache)
         if not body["tools"] and "_tools" not in extras:
             del body["tools"]
     body["contents"] = list(ContentWriter(names, losses, profile).write(paired(items, losses)))
@@ -46,6 +47,17 @@ def encode_request(request: ModelRequest, *, profile: Profile = _NEWEST) -> Enco
     if extras:
         body.update((key, value) for key, value in sendable(extras).items() if key not in body)
     return Encoded(body=body, warnings=losses.taken(), names=names.names)
+
+
+def _write_tools(
+    request: ModelRequest, names: NameTable, losses: Losses, profile: Profile, shape: Any, cache: ToolCache | None
+) -> Any:
+    if cache is None or shape is not None:
+        return encode_tools(request.tools, names, losses, profile, shape=shape)
+    tools = request.tools
+    return cache.write(
+        tools, (DIALECT, profile), names, losses, lambda table, own: encode_tools(tools, table, own, profile)
+    )
 
 
 def _own_extras(request: ModelRequest, losses: Losses) -> dict[str, Any]:

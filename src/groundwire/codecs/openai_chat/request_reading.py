@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from groundwire.codecs._json import read_object
 from groundwire.codecs._reading import as_list, as_text, expected, optional_bool, required_text
+from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.codecs.openai_chat.options import read_format, read_limit, read_reasoning, read_sampling, read_stream
 from groundwire.codecs.openai_chat.parts import read_parts
 from groundwire.codecs.openai_chat.profile import DIALECT, present
@@ -33,13 +33,16 @@ _MESSAGE = frozenset({"role", "content"})
 _TOOL_MESSAGE = frozenset({"role", "content", "tool_call_id", "name"})
 
 
-def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = False) -> ModelRequest:
+def decode_request(
+    body: bytes | JsonObject, *, model: str = "", stream: bool = False, cache: ToolCache | None = None
+) -> ModelRequest:
     """The request; `model` stands in where the body has none, as with deployments that are named in the address."""
-    source = read_object(body)
+    source = read_body(body, cache)
     if source.get("model") is None and model:
         source = {**source, "model": model}
     extras: JsonObject = dict(present(source, _KNOWN))
-    tools = read_tools(source)
+    functions = source.get("functions")
+    tools = once(cache if functions is None else None, source.get("tools"), DIALECT, lambda: read_tools(source))
     if not tools and source.get("tools") == []:
         extras["tools"] = []
     return ModelRequest(

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from groundwire.codecs._json import read_object
 from groundwire.codecs._reading import (
     expected,
     optional_bool,
@@ -12,6 +11,7 @@ from groundwire.codecs._reading import (
     optional_object,
     optional_text,
 )
+from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.codecs.openai_responses.choices import read_choice
 from groundwire.codecs.openai_responses.dialect import DIALECT, unknown
 from groundwire.codecs.openai_responses.item_reading import read_input_items
@@ -28,9 +28,11 @@ _MEMBERS = frozenset({
 _FORMAT = frozenset({"format"})
 
 
-def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = False) -> ModelRequest:
+def decode_request(
+    body: bytes | JsonObject, *, model: str = "", stream: bool = False, cache: ToolCache | None = None
+) -> ModelRequest:
     """The request that the body is, or a WireError that names the place. `model` counts where the body has none."""
-    wire = read_object(body)
+    wire = read_body(body, cache)
     extras = unknown(wire, _MEMBERS)
     notes = dict(extras)
     items = _read_input(wire, notes)
@@ -54,7 +56,9 @@ def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = 
         model=optional_text(wire, "model") or model,
         items=items,
         instructions=(TextPart(text=instructions),) if instructions else (),
-        tools=read_tools(wire["tools"]) if optional_list(wire, "tools") else (),
+        tools=once(cache, wire["tools"], DIALECT, lambda: read_tools(wire["tools"]))
+        if optional_list(wire, "tools")
+        else (),
         tool_choice=read_choice(wire.get("tool_choice")),
         parallel_calls=optional_bool(wire, "parallel_tool_calls"),
         sampling=Sampling(temperature=optional_number(wire, "temperature"), top_p=optional_number(wire, "top_p")),

@@ -1,0 +1,96 @@
+"""Schemas that every provider takes as they are, found at a glance.
+
+Most tools have them: typed values with descriptions, enums of strings, bounds, lists, and objects within objects. What
+is not recognised here is merely looked at more closely; what is, needs no conversion. The glance is a typed conversion
+by msgspec, which is three times as fast as a walk in Python.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+DEPTH = 8
+"""Levels of objects and lists; deeper schemas are rare enough to be looked at."""
+
+_Words = Annotated[str, Meta(min_length=1)] | UnsetType
+_Names = Annotated[list[str], Meta(min_length=1)] | UnsetType
+_Name = Annotated[str, Meta(max_length=64)]
+_Count = Annotated[int, Meta(ge=0)] | UnsetType
+_Bound = int | float | UnsetType
+
+
+class _Text(Struct, tag_field="type", tag="string", forbid_unknown_fields=True, gc=False):
+    description: _Words = UNSET
+    enum: _Names = UNSET
+
+    def __post_init__(self) -> None:
+        if self.enum is not UNSET and len(set(self.enum)) < len(self.enum):
+            raise ValueError("a value is named twice")
+
+
+class _Number(Struct, tag_field="type", tag="number", forbid_unknown_fields=True, gc=False):
+    description: _Words = UNSET
+    minimum: _Bound = UNSET
+    maximum: _Bound = UNSET
+
+
+class _Integer(Struct, tag_field="type", tag="integer", forbid_unknown_fields=True, gc=False):
+    description: _Words = UNSET
+    minimum: _Bound = UNSET
+    maximum: _Bound = UNSET
+
+
+class _Flag(Struct, tag_field="type", tag="boolean", forbid_unknown_fields=True, gc=False):
+    description: _Words = UNSET
+
+
+def _check_object(value: Any) -> None:
+    properties, required = value.properties, value.required
+    if value.additionalProperties or not (all(map(str.isidentifier, properties)) and "".join(properties).isascii()):
+        raise ValueError("other properties are allowed, or a name is not simple")
+    if required is not UNSET and not (len(names := set(required)) == len(required) and names <= properties.keys()):
+        raise ValueError("a required property is not declared, or named twice")
+
+
+def _type_of_objects(depth: int) -> Any:
+    """Types within types, to a fixed depth: a type that holds itself would follow a schema to any."""
+    node: Any = _Text | _Number | _Integer | _Flag
+    made: Any = None
+    for level in range(depth):
+        made = msgspec.defstruct(
+            f"_Object{level}",
+            [
+                ("properties", dict[_Name, node]),
+                ("description", _Words, UNSET),
+                ("required", _Names, UNSET),
+                ("additionalProperties", bool, False),
+            ],
+            tag_field="type",
+            tag="object",
+            forbid_unknown_fields=True,
+            gc=False,
+            namespace={"__post_init__": _check_object},
+        )
+        listed = msgspec.defstruct(
+            f"_List{level}",
+            [("items", node), ("description", _Words, UNSET), ("minItems", _Count, UNSET), ("maxItems", _Count, UNSET)],
+            tag_field="type",
+            tag="array",
+            forbid_unknown_fields=True,
+            gc=False,
+        )
+        node = _Text | _Number | _Integer | _Flag | made | listed
+    return made
+
+
+_PLAIN = _type_of_objects(DEPTH)
+
+
+def is_plain(schema: Any) -> bool:
+    """Whether the schema is an object's and has nothing in it but what every provider understands alike."""
+    try:
+        msgspec.convert(schema, _PLAIN)
+    except (msgspec.ValidationError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""A memory of tool lists. Clients send the same tools with every request; read and written once is enough.
+
+Nothing depends on it but speed: a list is found by its bytes, so another list is never taken for it. Whoever owns a
+cache may share it between requests, dialects and tasks. Values that come out of it must not be changed.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+import msgspec
+import orjson
+from msgspec import Struct
+
+from groundwire.codecs._json import dump, read_object
+from groundwire.codecs._names import NameTable
+from groundwire.codecs._warnings import Losses
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.replies import WireWarning
+
+MAX_BYTES = 1_000_000
+"""A longer list is not remembered."""
+
+_split = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode = msgspec.json.Decoder().decode
+_T = TypeVar("_T")
+
+
+class _Written(Struct, frozen=True):
+    fragment: Any
+    names: dict[str, str]
+    warnings: tuple[WireWarning, ...]
+
+
+class ToolCache:
+    """Remembers the last `size` lists."""
+
+    def __init__(self, size: int = 256) -> None:
+        self._size = size
+        self._parsed: dict[bytes, Any] = {}
+        self._made: dict[tuple[int, Hashable], tuple[Any, Any]] = {}
+
+    def parse(self, body: bytes) -> JsonObject:
+        """The object that the body is, with the same `tools` for the same bytes; or a WireError as without a cache."""
+        try:
+            members = _split(body)
+            raw = members.get("tools")
+            if raw is None:
+                return read_object(body)
+            key = bytes(raw)
+            parsed: JsonObject = {name: _decode(value) for name, value in members.items() if name != "tools"}
+            tools = self._parsed.get(key)
+            if tools is None:
+                tools = _decode(raw)
+                if tools and len(key) <= MAX_BYTES:
+                    _keep(self._parsed, key, tools, self._size)
+        except (msgspec.MsgspecError, RecursionError, UnicodeError, TypeError):
+            return read_object(body)
+        parsed["tools"] = tools
+        return parsed
+
+    def once(self, source: Any, variant: Hashable, make: Callable[[], _T]) -> _T:
+        """What `make` gives for this very value; made again only after it was forgotten."""
+        key = (id(source), variant)
+        found = self._made.get(key)
+        if found is not None and found[0] is source:
+            made: _T = found[1]
+            return made
+        made = make()
+        _keep(self._made, key, (source, made), 4 * self._size)
+        return made
+
+    def write(
+        self, tools: Any, variant: Hashable, names: NameTable, losses: Losses, make: Callable[[NameTable, Losses], Any]
+    ) -> Any:
+        """The wire form of a tool list, ready to be put into a body, with its names declared and its losses noted."""
+
+        def written() -> _Written:
+            own = Losses()
+            table = names.fresh(own)
+            value: JsonValue = make(table, own)
+            return _Written(orjson.Fragment(dump(value)) if value else value, table.names, own.taken())
+
+        found = self.once(tools, variant, written)
+        names.adopt(found.names)
+        for warning in found.warnings:
+            losses.add(warning.code, warning.path, warning.message)
+        return found.fragment
+
+
+def read_body(body: bytes | JsonObject, cache: ToolCache | None) -> JsonObject:
+    """The object that a body is, with or without a cache."""
+    return cache.parse(body) if cache is not None and isinstance(body, bytes) else read_object(body)
+
+
+def once(cache: ToolCache | None, source: Any, variant: Hashable, make: Callable[[], _T]) -> _T:
+    """What `make` gives, remembered for this very source where there is a cache."""
+    return make() if cache is None or not source else cache.once(source, variant, make)
+
+
+def _keep(memory: dict[Any, Any], key: Any, value: Any, size: int) -> None:
+    while len(memory) >= size:
+        memory.pop(next(iter(memory)), None)  # the oldest; a list that is still in use is soon read again
+    memory[key] = value
