@@ -1,10 +1,10 @@
-"""`python -m bench [calls] [actions] [scaling]`."""
+"""`python -m bench [calls] [actions] [scaling] [codecs]`."""
 
 import asyncio
 import sys
 from importlib import import_module
 
-ALL = ("calls", "actions", "scaling")
+ALL = ("calls", "actions", "scaling", "codecs")
 
 
 def main() -> None:
