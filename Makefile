@@ -58,8 +58,16 @@ check: setup ## Run every static check and print the sizes
 	@$(BIN)/python -m scripts.requirements --check
 	@$(BIN)/python -m scripts.sizes
 
-bench: setup ## Measure against the bare equivalents (ARGS are passed on)
-	@$(BIN)/python -m bench $(ARGS)
+# Peers have heavy dependencies of their own, so they live in an environment of their own.
+PEERS := .venv-peers
+$(PEERS)/ready: bench/peers.txt | $(READY)
+	@echo "Making $(PEERS) with the peers that the benchmarks compare with"
+	@$(BIN)/python -m venv --clear $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers.txt
+	@touch $@
+
+bench: setup $(PEERS)/ready ## Measure against the bare equivalents and peers (ARGS are passed on)
+	@PEER_PYTHON=$(PEERS)/bin/python $(BIN)/python -m bench $(ARGS)
 
 requirements: setup ## Print which requirements are proved, context or open
 	@$(BIN)/python -m scripts.requirements $(ARGS)
@@ -72,5 +80,5 @@ format: setup ## Format the code and apply safe fixes
 	@$(BIN)/ruff format .
 
 clean: ## Remove the environment, caches and build output
-	rm -rf $(VENV) build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PEERS) build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

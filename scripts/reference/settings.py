@@ -8,8 +8,11 @@ from typing import Any
 import msgspec
 
 import groundwire
-from groundwire.assembly import AuditSettings, Settings, StoreSettings
+from groundwire.assembly import AuditSettings, ProviderSettings, Settings, StoreSettings
 from groundwire.contracts.tools import Budget, Gate
+from groundwire.providers.catalogue import ModelEntry, Prices
+from groundwire.providers.retries import RetryPolicy
+from groundwire.providers.transport import Timeouts
 from groundwire.runtime.ledger import LedgerTimes
 from groundwire.runtime.policies.limits import Overrides, PolicyRule, Profile
 from scripts.reference.markdown import code, explain, fenced, page, show_type, table
@@ -30,6 +33,15 @@ TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
         "A set of masks and limits that a turn chooses with `profile=`. See [policies](../guides/policies.md).",
     ),
     ("[[policies]]", PolicyRule, "The operator's rules. Later ones win."),
+    (
+        "[providers.NAME]",
+        ProviderSettings,
+        "A provider beside those that the environment names. See [models](../guides/models.md).",
+    ),
+    ("timeouts", Timeouts, "The value of `timeouts`."),
+    ("retry", RetryPolicy, "The value of `retry`."),
+    ("[[models]]", ModelEntry, "The catalogue: models with names and properties of your own."),
+    ("prices", Prices, "The value of `prices`."),
     ("limits", Overrides, "The value of `limits` in a profile or a rule. What is left out stays as it was."),
     ("budget", Budget, "One entry of `budget`."),
     ("gates", Gate, "One entry of `gates`; a flag's name alone will do."),
@@ -42,6 +54,40 @@ MEANINGS = {
     "Settings.flags": "Feature flags for gates. A flag that is not here is looked up in the environment.",
     "Settings.profiles": "Profiles by name.",
     "Settings.policies": "Rules for tools.",
+    "Settings.providers": "Providers by name.",
+    "Settings.models": "Entries of the model catalogue.",
+    "Settings.defaultProvider": "Who is asked for a model that nobody else knows.",
+    "ProviderSettings.dialect": "The API that it speaks.",
+    "ProviderSettings.baseUrl": "Where it is, as the vendor's own SDK would be told.",
+    "ProviderSettings.keyEnv": "The environment variable that holds the key. Empty: no key is sent.",
+    "ProviderSettings.auth": "The header that carries the key; left out, the one of the dialect's vendor.",
+    "ProviderSettings.headers": "More headers for every request.",
+    "ProviderSettings.timeouts": "How long is waited.",
+    "ProviderSettings.retry": "When a request is sent again.",
+    "ProviderSettings.overrides": "Members for every request's body. Those that a request owns are ignored.",
+    "ProviderSettings.proxy": "The URL of an HTTP proxy.",
+    "ProviderSettings.caFile": "A file with the certificate of an own authority.",
+    "Timeouts.total": "Seconds for a whole answer that is not streamed; 0: no limit.",
+    "Timeouts.connect": "Seconds to connect; 0: no limit.",
+    "Timeouts.read": "Seconds of silence between two pieces; as `total` if left out, 0: no limit.",
+    "RetryPolicy.attempts": "How often a request is sent at most.",
+    "RetryPolicy.first": "Seconds before the second attempt.",
+    "RetryPolicy.factor": "By how much each further wait is longer.",
+    "RetryPolicy.longest": "The longest wait. A provider that asks for more is not waited for.",
+    "ModelEntry.id": "Our name for the model.",
+    "ModelEntry.provider": "Who is asked for it.",
+    "ModelEntry.model": "Its name there, if it is another.",
+    "ModelEntry.aliases": "More names for it.",
+    "ModelEntry.tags": "Words to choose models by, such as `stable`.",
+    "ModelEntry.capabilities": "What it can do, such as `vision`.",
+    "ModelEntry.toolCalling": "Whether it can be trusted to call tools when it must.",
+    "ModelEntry.presets": "Compatibility presets that it needs.",
+    "ModelEntry.fallbacks": "Models to ask when it fails, in their order.",
+    "ModelEntry.contextTokens": "How much it can read.",
+    "ModelEntry.prices": "What its tokens cost.",
+    "Prices.input": "Dollars per million tokens read.",
+    "Prices.output": "Dollars per million tokens written.",
+    "Prices.cached": "Dollars per million tokens read from a cache; as `input` if left out.",
     "Settings.systemPrompt": "Counted in the metrics of the context; not sent anywhere.",
     "StoreSettings.url": "`memory://`, `sqlite:///path`, `postgresql://…`; with `?durability=process` or `?durability=power`.",
     "AuditSettings.checkpoint": "The file in which heads of the chain are noted; relative to the folder of this file. Empty: none.",
@@ -92,6 +138,7 @@ ENVIRONMENT = {
     "OPENROUTER_CLIENT_TIMEOUT": "Seconds for a whole request, 120 by default; 0 switches it off.",
     "OPENROUTER_OPEN_TIMEOUT": "Seconds to connect, 10 by default; 0 switches it off.",
     "OPENROUTER_READ_TIMEOUT": "Seconds of silence that are borne, as the whole by default; 0 switches it off.",
+    "GROUNDWIRE_DEFAULT_PROVIDER": "The default provider, instead of `defaultProvider`.",
     "NO_COLOR": "No colours on the command line.",
     "SOURCE_DATE_EPOCH": "The build's timestamp in the artifact, for builds that can be repeated.",
 }

@@ -10,9 +10,17 @@ import msgspec
 from msgspec import Struct, field
 
 from groundwire.contracts.audit import Chain
+from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
-from groundwire.contracts.ports import Clock, Flags, Store, TokenEstimator
+from groundwire.contracts.ports import Clock, Flags, Provider, Store, TokenEstimator
+from groundwire.contracts.requests import Dialect
 from groundwire.contracts.shapes import did_you_mean, explain_misfit
+from groundwire.providers.catalogue import Catalogue, ModelEntry
+from groundwire.providers.endpoints import AUTH_OF, Auth, Endpoint, endpoints_from
+from groundwire.providers.retries import RetryPolicy
+from groundwire.providers.router import ModelRouter
+from groundwire.providers.secrets import Secret
+from groundwire.providers.transport import Timeouts
 from groundwire.registry import Registry
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, SystemClock
 from groundwire.runtime.dispatcher import StepHook
@@ -26,6 +34,8 @@ from groundwire.store import CheckpointFile, open_url
 CONFIG_FILE = "groundwire.toml"
 DEFAULT_STORE = "sqlite:///groundwire.db"
 MEMORY = "memory://"
+SIMULATED = "sim"
+"""The provider that is always there: a scripted model in this process."""
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,6 +49,21 @@ class AuditSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     key_env: str = "GROUNDWIRE_AUDIT_KEY"
 
 
+class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A provider under `[providers.NAME]`. The key is named by the variable that holds it, never written down here."""
+
+    dialect: Dialect = "openai-chat"
+    base_url: str
+    key_env: str = ""
+    auth: Auth | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    overrides: JsonObject = field(default_factory=dict)
+    proxy: str = ""
+    ca_file: str = ""
+
+
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What `groundwire.toml` may say. A relative checkpoint path starts at the file's folder."""
 
@@ -48,6 +73,9 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     flags: dict[str, bool] = field(default_factory=dict)
     profiles: dict[str, Profile] = field(default_factory=dict)
     policies: tuple[PolicyRule, ...] = ()
+    providers: dict[str, ProviderSettings] = field(default_factory=dict)
+    models: tuple[ModelEntry, ...] = ()
+    default_provider: str = ""
     system_prompt: str = ""
 
 
@@ -88,6 +116,63 @@ class Runtime(CoreRuntime):
             on_step=on_step,
         )
         super().__init__(registry, open_url(store, chain=chain) if isinstance(store, str) else store, parts)
+
+
+def open_models(
+    settings: Settings | None = None, *, environ: Mapping[str, str] | None = None, clock: Clock | None = None
+) -> ModelRouter:
+    """Every model that the settings and the environment lead to, behind one provider.
+
+    With neither a key nor a base URL anywhere, the built-in model `sim` answers for all names.
+    """
+    settings = settings or Settings()
+    environ = os.environ if environ is None else environ
+    endpoints = endpoints_from(environ)
+    for name, wanted in settings.providers.items():
+        endpoints[name] = _endpoint(name, wanted, environ)
+    from groundwire.providers.scripted import ScriptedModel, ScriptedProvider  # only those who ask a model need it
+
+    providers: dict[str, Provider] = {SIMULATED: ScriptedProvider(ScriptedModel())}
+    for name, endpoint in endpoints.items():
+        providers[name] = _http_provider(endpoint, clock or SystemClock())
+    default = environ.get("GROUNDWIRE_DEFAULT_PROVIDER") or settings.default_provider
+    if default and default not in providers:
+        raise ConfigError(f"The default provider {default!r} is not set up.", hint=f"there are {', '.join(providers)}")
+    catalogue = Catalogue(
+        settings.models, providers=providers, default_provider=default or ("" if endpoints else SIMULATED)
+    )
+    return ModelRouter(catalogue, providers)
+
+
+def _endpoint(name: str, wanted: ProviderSettings, environ: Mapping[str, str]) -> Endpoint:
+    auth: Auth = wanted.auth or AUTH_OF[wanted.dialect]
+    if wanted.key_env and not environ.get(wanted.key_env):
+        raise ConfigError(f"The provider {name!r} wants its key in {wanted.key_env}, which is not set.")
+    return Endpoint(
+        name=name,
+        dialect=wanted.dialect,
+        base_url=wanted.base_url,
+        key=Secret(environ.get(wanted.key_env, "")),
+        auth=auth,
+        headers=wanted.headers,
+        timeouts=wanted.timeouts,
+        retry=wanted.retry,
+        overrides=wanted.overrides,
+        proxy=wanted.proxy,
+        ca_file=wanted.ca_file,
+    )
+
+
+def _http_provider(endpoint: Endpoint, clock: Clock) -> Provider:
+    try:
+        from groundwire.providers.http import HttpProvider
+        from groundwire.providers.reqwest import ReqwestTransport
+    except ImportError:
+        raise ConfigError(
+            "Asking a provider needs an HTTP client.", hint="pip install 'groundwire[providers]'"
+        ) from None
+    transport = ReqwestTransport(endpoint.timeouts, proxy=endpoint.proxy, ca_file=endpoint.ca_file)
+    return HttpProvider(endpoint, transport, clock=clock)
 
 
 def load_settings(path: str | Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:

@@ -16,8 +16,8 @@ from groundwire.codecs._json import dump, read_object
 from groundwire.codecs._warnings import Encoded
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ProviderError, WireError
-from groundwire.contracts.failures import Failure
-from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyPart, WireWarning
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.replies import FinishReason, Reply, ReplyEnded, ReplyFailed, ReplyPart, WireWarning
 from groundwire.contracts.requests import Dialect, ModelRequest
 
 Kind: TypeAlias = Literal["request", "response", "stream"]
@@ -126,11 +126,16 @@ def _translate_response(data: bytes, source: Dialect, target: str) -> Translatio
 def _translate_stream(data: bytes, source: Dialect, target: str) -> Translation:
     decoder: StreamDecoder = codec_of(source).StreamDecoder()
     parts = decoder.feed(data) + decoder.finish()
+    last = parts[-1] if parts else None
+    if isinstance(last, ReplyFailed) and last.failure.kind == FailureKind.BAD_RESPONSE:
+        raise WireError(last.failure.message)
+    is_cut = isinstance(last, ReplyEnded) and last.reply.finish.reason == FinishReason.INCOMPLETE
+    if last is None or (is_cut and isinstance(last, ReplyEnded) and last.reply.is_empty):
+        raise WireError("The stream has no events of this dialect.")
     if target != "canonical":
         encoder: StreamEncoder = _CODECS[target].StreamEncoder()
         body = b"".join([encoder.feed(part) for part in parts]) + encoder.finish()
         return Translation(body=body, warnings=encoder.warnings)
-    last = parts[-1] if parts else None
     if isinstance(last, ReplyFailed):
         raise ProviderError(last.failure)
     if not isinstance(last, ReplyEnded):

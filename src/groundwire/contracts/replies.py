@@ -85,6 +85,11 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         return "".join(item.text for item in self.items if item.kind == "message")
 
     @property
+    def is_empty(self) -> bool:
+        """Nothing was said, thought or asked for."""
+        return all(item.kind == "message" and not item.parts for item in self.items)
+
+    @property
     def calls(self) -> tuple[CallItem, ...]:
         return tuple(item for item in self.items if item.kind == "call")
 

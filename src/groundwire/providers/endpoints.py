@@ -19,6 +19,13 @@ from groundwire.providers.transport import Timeouts
 
 Auth: TypeAlias = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key", "none"]
 ANTHROPIC_VERSION = "2023-06-01"
+AUTH_OF: dict[Dialect, Auth] = {
+    "openai-chat": "bearer",
+    "openai-responses": "bearer",
+    "anthropic": "x-api-key",
+    "gemini": "x-goog-api-key",
+}
+"""Where each dialect's own vendor looks for the key."""
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):

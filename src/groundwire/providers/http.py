@@ -15,7 +15,7 @@ from groundwire.codecs._json import dump, read_object
 from groundwire.codecs._warnings import Encoded
 from groundwire.codecs.dialects import codec_of
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.errors import ProviderError, WireError
+from groundwire.contracts.errors import ConfigError, ProviderError, WireError
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import (
     Failure,
@@ -90,8 +90,8 @@ class HttpProvider:
         encoded = self._codec.encode_request(request, profile=profile)
         body: JsonObject = {**encoded.body, **_allowed(self.endpoint.overrides), **_allowed(options.overrides)}
         warnings = encoded.warnings
-        if names_unknown(options):
-            raise ValueError(f"no such transform: {', '.join(names_unknown(options))}")
+        if unknown := names_unknown(options):
+            raise ConfigError(f"There is no transform {', '.join(unknown)}.")
         if self.endpoint.dialect == "openai-chat":
             body = apply_to_request(body, options)
         elif options.message_transforms or options.tool_transforms or options.response_transforms:
@@ -156,7 +156,7 @@ class HttpProvider:
 
     def _refuse_nothing(self, reply: Reply, response: HttpResponse) -> None:
         """An answer that failed or broke off before it said anything is worth another try."""
-        if reply.items or reply.finish.reason not in (FinishReason.FAILED, FinishReason.INCOMPLETE):
+        if not reply.is_empty or reply.finish.reason not in (FinishReason.FAILED, FinishReason.INCOMPLETE):
             return
         reason = reply.finish.detail or reply.finish.raw or reply.finish.reason
         message = f"The provider gave no answer ({reason})."

@@ -2,19 +2,20 @@
 
 from email.utils import parsedate_to_datetime
 from random import Random
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from groundwire.contracts.failures import Failure
 
 
-class RetryPolicy(Struct, frozen=True, kw_only=True):
+class RetryPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`attempts` counts the first one too. A provider that asks for more than `longest` seconds is not waited for."""
 
-    attempts: int = 3
-    first: float = 0.5
-    factor: float = 2.0
-    longest: float = 60.0
+    attempts: Annotated[int, Meta(ge=1, le=20)] = 3
+    first: Annotated[float, Meta(ge=0, le=3600)] = 0.5
+    factor: Annotated[float, Meta(ge=1, le=100)] = 2.0
+    longest: Annotated[float, Meta(ge=0, le=86_400)] = 60.0
 
 
 def delay_before(attempt: int, failure: Failure, policy: RetryPolicy, random: Random) -> float | None:

@@ -5,11 +5,13 @@ a TransportError with the kind of failure.
 """
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Protocol
+from typing import Annotated, Protocol, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from groundwire.contracts.failures import FailureKind
+
+Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=86_400)]
 
 
 class HttpRequest(Struct, frozen=True, kw_only=True):
@@ -21,12 +23,12 @@ class HttpRequest(Struct, frozen=True, kw_only=True):
     """Seconds for everything, body included; 0 for as long as the pieces keep coming."""
 
 
-class Timeouts(Struct, frozen=True, kw_only=True):
+class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Seconds; 0 switches a limit off. `read` is the silence that is borne between two pieces of a body."""
 
-    total: float = 120.0
-    connect: float = 10.0
-    read: float | None = None
+    total: Seconds = 120.0
+    connect: Seconds = 10.0
+    read: Seconds | None = None
 
 
 class TransportError(Exception):

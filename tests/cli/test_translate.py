@@ -1,0 +1,90 @@
+import json
+import re
+
+import pytest
+
+from groundwire.cli import main
+from tests.codecs.recordings import load, recordings
+
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
+STREAM = ("openai-chat", "openai-chat/run-stream-sync-streams-real-model-t0.json")
+
+
+def run(runner, body, *options):
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return runner.invoke(main, ["translate", *options], input=data)
+
+
+@pytest.fixture
+def runner():
+    from click.testing import CliRunner
+
+    return CliRunner()
+
+
+def test_a_request_is_written_in_the_other_api_and_losses_go_to_stderr(runner):
+    done = run(runner, CHAT, "--from", "openai-chat", "--to", "anthropic")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["messages"] == [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+    assert [json.loads(line)["code"] for line in done.stderr.splitlines()] == ["option_dropped"]
+
+
+def test_canonical_shows_what_was_understood_the_same_every_time(runner):
+    first, second = (run(runner, CHAT, "--from", "openai-chat", "--to", "canonical") for _ in range(2))
+    assert first.stdout == second.stdout
+    assert json.loads(first.stdout) == {
+        "items": [{"kind": "message", "parts": [{"kind": "text", "text": "hi"}], "role": "user"}],
+        "model": "m",
+        "sampling": {"seed": 7},
+    }
+
+
+def test_a_response_and_a_stream_are_translated_too(runner):
+    recording = load("openai-chat/prefect-agent-with-hitl-tool-sync-t1.json")
+    done = run(runner, recording["response"], "--from", "openai-chat", "--to", "gemini", "--kind", "response")
+    assert "has been deleted" in json.loads(done.stdout)["candidates"][0]["content"]["parts"][0]["text"]
+    stream = load(STREAM[1])["response"].encode()
+    done = run(runner, stream, "--from", "openai-chat", "--to", "anthropic", "--kind", "stream")
+    assert done.stdout.startswith("event: message_start\n")
+    assert done.stdout.rstrip().endswith('data: {"type":"message_stop"}')
+    done = run(runner, stream, "--from", "openai-chat", "--to", "canonical", "--kind", "stream")
+    assert json.loads(done.stdout)["finish"]["reason"] == "tool_calls"
+
+
+def test_the_model_of_a_gemini_request_comes_from_the_command_line(runner):
+    body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
+    done = run(runner, body, "--from", "gemini", "--to", "openai-chat", "--model", "gpt-x")
+    assert json.loads(done.stdout)["model"] == "gpt-x"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "code", "words"),
+    [
+        (b"{", "request", "invalid_body", "not JSON"),
+        (b"\xff\xfe\x00", "request", "invalid_body", "not JSON"),
+        (
+            b'{"model":"m","messages":[{"role":"user","content":[{"type":"text"}]}]}',
+            "request",
+            "invalid_body",
+            r"messages\[0\]",
+        ),
+        (b'{"error":{"message":"quota","type":"x"}}', "response", "provider_error", "quota"),
+        (b"no events here", "stream", "invalid_body", "no events"),
+    ],
+)
+def test_bad_input_ends_with_a_named_error_and_exit_code_one(runner, body, kind, code, words):
+    done = run(runner, body, "--from", "openai-chat", "--to", "canonical", "--kind", kind)
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"error[{code}]:")
+    assert re.search(words, done.stderr)
+
+
+@pytest.mark.parametrize(("dialect", "file"), recordings(stream=False)[::6])
+def test_recordings_pass_through_the_command_as_through_the_library(runner, dialect, file):
+    from groundwire.codecs.dialects import translate
+
+    recording = load(file)
+    body = json.dumps(recording["request"]).encode()
+    done = run(runner, body, "--from", dialect, "--to", "openai-responses", "--model", recording["model"])
+    assert done.exit_code == 0
+    assert done.stdout.encode().rstrip() == translate(body, dialect, "openai-responses", model=recording["model"]).body

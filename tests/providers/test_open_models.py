@@ -1,0 +1,88 @@
+import pytest
+
+from groundwire.assembly import Settings, load_settings, open_models
+from groundwire.contracts.errors import ConfigError, ProviderError
+from groundwire.contracts.messages import say
+from groundwire.contracts.requests import ModelRequest
+
+
+async def test_without_any_key_the_built_in_model_answers_for_every_name():
+    models = open_models(environ={})
+    reply = await models.complete(ModelRequest(model="gpt-9", items=(say("user", "hello"),)))
+    assert reply.text == "You said: hello"
+    await models.close()
+
+
+def test_a_key_in_the_environment_is_enough_to_reach_a_vendor():
+    models = open_models(environ={"GEMINI_API_KEY": "k"})
+    assert models.catalogue.find("gemini-flash").provider == "gemini"
+    with pytest.raises(ProviderError, match="anthropic"):
+        models.catalogue.find("claude-opus-5")
+
+
+def write(tmp_path, text):
+    file = tmp_path / "groundwire.toml"
+    file.write_text(text)
+    return load_settings(file, environ={})
+
+
+CONFIG = """
+defaultProvider = "house"
+
+[providers.house]
+baseUrl = "http://127.0.0.1:9/v1"
+dialect = "openai-chat"
+keyEnv = "HOUSE_KEY"
+timeouts = { total = 30, connect = 2 }
+retry = { attempts = 5 }
+
+[[models]]
+id = "big"
+provider = "house"
+model = "qwen3-235b"
+aliases = ["best"]
+tags = ["stable"]
+toolCalling = "reliable"
+prices = { input = 1.5, output = 6 }
+"""
+
+
+@pytest.mark.requirement("C-193", "OQ-33")
+def test_providers_and_models_of_the_configuration_are_found_by_their_names(tmp_path):
+    models = open_models(write(tmp_path, CONFIG), environ={"HOUSE_KEY": "k"})
+    route = models.catalogue.find("best")
+    assert (route.provider, route.model) == ("house", "qwen3-235b")
+    assert route.entry.tool_calling == "reliable"
+    assert models.catalogue.find("anything").provider == "house"
+
+
+@pytest.mark.parametrize(
+    ("config", "environ", "words"),
+    [
+        (CONFIG, {}, "HOUSE_KEY, which is not set"),
+        ('defaultProvider = "nobody"', {}, "default provider 'nobody' is not set up"),
+        ("", {"GROUNDWIRE_DEFAULT_PROVIDER": "nobody"}, "default provider 'nobody' is not set up"),
+    ],
+)
+def test_what_cannot_be_reached_is_named_when_it_is_opened(tmp_path, config, environ, words):
+    with pytest.raises(ConfigError, match=words):
+        open_models(write(tmp_path, config), environ=environ)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[providers.x]\nbaseUrl = "u"\ndialect = "soap"', "dialect"),
+        ('[providers.x]\ndialect = "gemini"', "baseUrl"),
+        ('[providers.x]\nbaseUrl = "u"\nretry = { attempts = 0 }', "attempts"),
+        ('[providers.x]\nbaseUrl = "u"\ntimeouts = { total = -1 }', "total"),
+        ('[[models]]\nid = "x"', "provider"),
+    ],
+)
+def test_a_configuration_that_means_nothing_is_refused_by_the_name_of_the_setting(tmp_path, text, words):
+    with pytest.raises(ConfigError, match=words):
+        write(tmp_path, text)
+
+
+def test_settings_without_any_provider_are_the_default():
+    assert Settings().providers == {}
