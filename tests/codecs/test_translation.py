@@ -148,3 +148,14 @@ def test_a_recorded_stream_is_the_same_answer_in_every_dialect(dialect, file, ta
     else:
         assert isinstance(last, ReplyEnded)
         assert essence(last.reply.items) == essence(reply.items)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("openai-chat", "openai-responses"), ("openai-responses", "openai-chat")]
+)
+def test_what_openais_two_apis_call_alike_goes_from_one_to_the_other(source, target):
+    shared = {"metadata": {"a": "b"}, "store": False, "service_tier": "flex", "user": "u1", "prompt_cache_key": "k"}
+    said = {"messages": [{"role": "user", "content": "hi"}]} if source == "openai-chat" else {"input": "hi"}
+    done = translate(dump({"model": "m", **said, **shared, "unheard_of": 1}), source, target)
+    assert {name: json.loads(done.body).get(name) for name in shared} == shared
+    assert [(warning.code, warning.path) for warning in done.warnings] == [("extra_dropped", "unheard_of")]

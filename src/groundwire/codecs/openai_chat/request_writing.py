@@ -2,6 +2,7 @@
 
 from groundwire.codecs._ids import IdTable, names_by_id
 from groundwire.codecs._names import NameTable
+from groundwire.codecs._openai import OPENAI_DIALECTS, SHARED_MEMBERS
 from groundwire.codecs._pairing import paired
 from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.openai_chat.declarations import NAME_RULE
@@ -49,8 +50,11 @@ def encode_request(request: ModelRequest, *, profile: Profile = _DEFAULT) -> Enc
         body.update(visible(kept))
         for dialect, members in request.extras.items():
             if dialect != DIALECT:
-                for name in visible(members):
-                    losses.add("extra_dropped", name, f"{name} is known to {dialect} only.")
+                for name, value in visible(members).items():
+                    if dialect in OPENAI_DIALECTS and name in SHARED_MEMBERS:
+                        body[name] = value
+                    else:
+                        losses.add("extra_dropped", name, f"{name} is known to {dialect} only.")
     for name in profile.dropped_options & body.keys():
         del body[name]
         losses.add("option_dropped", name, f"The model refuses {name}.")

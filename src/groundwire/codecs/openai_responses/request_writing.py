@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from groundwire.codecs._ids import OPENAI_RESPONSES_IDS, IdTable
 from groundwire.codecs._names import NameTable
+from groundwire.codecs._openai import OPENAI_DIALECTS, SHARED_MEMBERS
 from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.openai_responses.choices import write_choice
 from groundwire.codecs.openai_responses.declarations import NAMES
@@ -29,7 +30,7 @@ def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE)
     names = NameTable(NAMES, losses)
     notes = request.extras.get(DIALECT, NOTHING)
     body: JsonObject = {"model": request.model} if request.model else {}
-    note_foreign_extras(request, losses)
+    carry_extras(request, body, losses)
     with_members(body, notes)
     body.update(write_settings(request, names, losses, profile))
     items = write_input(request, names, losses, profile)
@@ -99,9 +100,12 @@ def _is_plain_text(items: Sequence[Item]) -> bool:
     return isinstance(item, Message) and item.role == "user" and not item.private and len(item.parts) == 1
 
 
-def note_foreign_extras(request: ModelRequest, losses: Losses) -> None:
+def carry_extras(request: ModelRequest, body: JsonObject, losses: Losses) -> None:
     for dialect, members in request.extras.items():
-        if dialect != DIALECT:
-            for key in members:
-                if not key.startswith("_"):
-                    losses.add("extra_dropped", key, f"{key} is a member of {dialect} only.")
+        if dialect == DIALECT:
+            continue
+        for key, value in members.items():
+            if dialect in OPENAI_DIALECTS and key in SHARED_MEMBERS:
+                body[key] = value
+            elif not key.startswith("_"):
+                losses.add("extra_dropped", key, f"{key} is a member of {dialect} only.")
