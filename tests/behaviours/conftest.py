@@ -25,9 +25,10 @@ async def make():
     yield make_runtime
     for runtime in made:
         await runtime.close()
-        for record in await runtime.store.list_calls("default", limit=10_000):
-            assert envelope_problems(msgspec.json.decode(record.result)) == []
-        assert (await runtime.verify_audit()).problems == ()
+        async with runtime:
+            for record in await runtime.store.list_calls("default", limit=10_000):
+                assert envelope_problems(msgspec.json.decode(record.result)) == []
+            assert (await runtime.verify_audit()).problems == ()
 
 
 @pytest.fixture

@@ -181,10 +181,9 @@ async def test_a_call_id_tells_a_model_nothing_about_tools_that_it_may_not_see(m
     assert_failed(result, ErrorType.NOT_FOUND, detail="UNKNOWN_TOOL")
 
 
-@pytest.mark.parametrize("url", ["memory://", "sqlite:///calls.db"])
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/calls.db"])
 @pytest.mark.parametrize("category", ["retrieval", "action"])
-async def test_the_same_id_in_two_open_turns_of_a_session_runs_once(make, tmp_path, monkeypatch, url, category):
-    monkeypatch.chdir(tmp_path)
+async def test_the_same_id_in_two_open_turns_of_a_session_runs_once(make, tmp_path, url, category):
     started, going = asyncio.Event(), asyncio.Event()
     runs = []
 
@@ -194,7 +193,7 @@ async def test_the_same_id_in_two_open_turns_of_a_session_runs_once(make, tmp_pa
         await going.wait()
         return len(runs)
 
-    runtime = make(Tool("look", description="L.", handler=look, category=category), store=url)
+    runtime = make(Tool("look", description="L.", handler=look, category=category), store=url.format(tmp_path))
     async with runtime.turn(session="s") as one, runtime.turn(session="s") as two:
         first = asyncio.ensure_future(runtime.call("look", turn=one, call_id="c1"))
         second = asyncio.ensure_future(runtime.call("look", turn=two, call_id="c1"))
@@ -207,11 +206,10 @@ async def test_the_same_id_in_two_open_turns_of_a_session_runs_once(make, tmp_pa
     assert runs == ["run"]
 
 
-@pytest.mark.parametrize("url", ["memory://", "sqlite:///calls.db"])
-async def test_an_id_that_ended_in_one_open_turn_replays_in_another(make, tmp_path, monkeypatch, url):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/calls.db"])
+async def test_an_id_that_ended_in_one_open_turn_replays_in_another(make, tmp_path, url):
     look, runs = counting()
-    runtime = make(look, store=url)
+    runtime = make(look, store=url.format(tmp_path))
     async with runtime.turn(session="s") as one, runtime.turn(session="s") as two:
         first = await runtime.call("look", {"query": "a"}, turn=one, call_id="c1")
         second = await runtime.call("look", {"query": "a"}, turn=two, call_id="c1")

@@ -200,10 +200,9 @@ async def test_a_call_that_failed_after_others_does_not_undo_their_wishes(make):
     assert await state_of(runtime) == {"pending_message": {"text": "hello"}}
 
 
-@pytest.mark.parametrize("url", ["memory://", "sqlite:///wishes.db"])
-async def test_a_pending_message_is_given_to_one_of_two_turns_that_are_open_at_once(make, tmp_path, monkeypatch, url):
-    monkeypatch.chdir(tmp_path)
-    runtime = make(wishing(pending("hello"), name="one"), store=url)
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/wishes.db"])
+async def test_a_pending_message_is_given_to_one_of_two_turns_that_are_open_at_once(make, tmp_path, url):
+    runtime = make(wishing(pending("hello"), name="one"), store=url.format(tmp_path))
     await runtime.call("one", session="s")
     async with runtime.turn(session="s") as first, runtime.turn(session="s") as second:
         assert [turn.pending_message for turn in (first, second)] == [{"text": "hello"}, None]

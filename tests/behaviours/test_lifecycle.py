@@ -1,10 +1,14 @@
 """Opening, closing, and mistakes of the caller, which are raised and not answered."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from groundwire import Registry, Runtime, tool
+from groundwire.contracts.errors import StoreError, StoreUnavailable
+from groundwire.store.sqlite import SqliteStore
 from groundwire.testing import assert_ok
 
 
@@ -26,6 +30,53 @@ async def test_leaving_the_block_makes_everything_durable():
     async with Runtime(Registry([book])) as runtime:
         assert_ok(await runtime.call("book"))
     assert len(await runtime.store.list_calls("default")) == 1
+
+
+async def test_closing_lets_go_of_a_store_of_which_only_the_tables_were_used(tmp_path):
+    runtime = Runtime(Registry([book]), f"sqlite:///{tmp_path}/x.db")
+    assert await runtime.database.fetch("SELECT 1 AS one") == [{"one": 1}]
+    await runtime.close()
+
+
+async def fail_to_close(path):
+    """A runtime that owes its store a call, and could not write it when it was closed."""
+    runtime = Runtime(Registry([book]), SqliteStore(path, busy_seconds=0.01))
+    await runtime.open()
+
+    async def call(other):
+        async with runtime.turn(session="s") as turn:
+            await runtime.call("book", turn=turn)
+            await runtime.call("nothing", turn=turn)
+            other.execute("BEGIN IMMEDIATE")
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        with pytest.raises(StoreUnavailable):
+            await call(other)
+        with pytest.raises(StoreUnavailable):
+            await runtime.close()
+    return runtime
+
+
+async def test_a_close_that_cannot_write_lets_go_of_the_store_all_the_same(tmp_path):
+    await fail_to_close(tmp_path / "x.db")
+
+
+async def test_a_close_that_could_not_write_may_be_tried_again(tmp_path):
+    await (await fail_to_close(tmp_path / "x.db")).close()
+    async with Runtime(Registry([book]), f"sqlite:///{tmp_path}/x.db") as runtime:
+        assert [row.tool for row in await runtime.store.list_calls("default")] == ["nothing", "book"]
+        assert (await runtime.verify_audit()).ok
+
+
+async def test_a_block_that_cannot_be_entered_leaves_no_store_open(tmp_path):
+    path = tmp_path / "x.db"
+    async with Runtime(Registry([book]), f"sqlite:///{path}"):
+        pass
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DROP TABLE effects")
+    with pytest.raises(StoreError, match="effects"):
+        async with Runtime(Registry([book]), f"sqlite:///{path}"):
+            pytest.fail("it was entered")
 
 
 async def test_the_first_calls_may_come_at_once(make):

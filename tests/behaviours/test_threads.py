@@ -45,6 +45,7 @@ def test_loops_in_several_threads_share_one_store(tmp_path, store):
     assert sorted(done) == [*range(60), *range(100, 140), *range(200, 240)]
     report = runtime.run_sync(runtime.verify_audit())
     assert (report.ok, report.records) == (True, 3 * 3 * 40 + 40)
+    runtime.run_sync(runtime.close())
 
 
 async def test_a_handler_in_a_thread_cannot_commit_after_its_time_is_up(tmp_path):

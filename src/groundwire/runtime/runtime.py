@@ -134,13 +134,19 @@ class Runtime:
     async def close(self) -> None:
         """Write what is still waiting, and let go of the store."""
         self._ledger.stop()
-        if self._is_open:
-            await self._recorder.flush()  # no head is noted: whoever closes need not have written anything
-            await self.store.shut()
-            self._is_open = False
+        try:
+            if self._is_open:
+                await self._recorder.flush()  # no head is noted: whoever closes need not have written anything
+        finally:
+            await self.store.shut()  # an application's own tables may have opened it
+        self._is_open = False
 
     async def __aenter__(self) -> Self:
-        await self.open()
+        try:
+            await self.open()
+        except BaseException:  # nobody leaves a block that was not entered
+            await self.store.shut()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
