@@ -1,0 +1,196 @@
+"""How to answer: sampling, lengths, output format, effort. Everything of a request besides the conversation and tools."""
+
+from groundwire.codecs._reading import (
+    as_list,
+    as_text,
+    optional_bool,
+    optional_int,
+    optional_number,
+    optional_object,
+    optional_text,
+)
+from groundwire.codecs._schema import to_openai
+from groundwire.codecs._warnings import Losses
+from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, Profile, note_foreign, own, present, visible
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.messages import Private
+from groundwire.contracts.requests import ModelRequest, OutputFormat, ReasoningOptions, Sampling
+
+_SAMPLING = ("temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty", "seed", "stop", "n")
+_PLAIN = Sampling()
+_FORMAT = frozenset({"type", "json_schema"})
+_SCHEMA = frozenset({"name", "schema", "description", "strict"})
+_DEFAULT_STREAM: JsonObject = {"include_usage": True}
+
+
+def read_sampling(body: JsonObject, extras: JsonObject) -> Sampling:
+    if not any(name in body for name in _SAMPLING):
+        return _PLAIN
+    stop = body.get("stop")
+    if isinstance(stop, str):
+        extras["_stop_text"], stop = True, [stop]
+    elif stop == []:
+        extras["stop"] = stop
+    if body.get("top_k") is not None:
+        extras["_top_k"] = True
+    return Sampling(
+        temperature=optional_number(body, "temperature"),
+        top_p=optional_number(body, "top_p"),
+        top_k=optional_number(body, "top_k"),
+        seed=optional_int(body, "seed"),
+        presence_penalty=optional_number(body, "presence_penalty"),
+        frequency_penalty=optional_number(body, "frequency_penalty"),
+        stop=tuple(as_text(text, f"stop[{place}]") for place, text in enumerate(as_list(stop, "stop")))
+        if stop is not None
+        else (),
+        count=optional_int(body, "n"),
+    )
+
+
+def write_sampling(sampling: Sampling, body: JsonObject, kept: JsonObject, profile: Profile, losses: Losses) -> None:
+    if sampling is _PLAIN:
+        return
+    for name in ("temperature", "top_p", "seed", "presence_penalty", "frequency_penalty"):
+        value = getattr(sampling, name)
+        if value is not None:
+            body[name] = value
+    if sampling.top_k is not None:
+        if profile.takes_top_k or "_top_k" in kept:
+            body["top_k"] = sampling.top_k
+        else:
+            losses.add("option_dropped", "top_k", "The dialect has no top_k.")
+    if sampling.stop:
+        body["stop"] = sampling.stop[0] if "_stop_text" in kept else list(sampling.stop)
+    if sampling.count is not None:
+        body["n"] = sampling.count
+
+
+def read_limit(body: JsonObject, extras: JsonObject) -> int | None:
+    newer, older = optional_int(body, "max_completion_tokens"), optional_int(body, "max_tokens")
+    if newer is not None:
+        if older is not None:
+            extras["max_tokens"] = older
+        return newer
+    if older is not None:
+        extras["_max_tokens"] = True
+    return older
+
+
+def write_limit(limit: int | None, body: JsonObject, kept: JsonObject, profile: Profile) -> None:
+    if limit is not None:
+        body["max_tokens" if "_max_tokens" in kept else profile.max_tokens_field] = limit
+
+
+def read_format(body: JsonObject, extras: JsonObject) -> OutputFormat | None:
+    form = optional_object(body, "response_format")
+    if form is None:
+        return None
+    kind = form.get("type")
+    outer = present(form, _FORMAT)
+    if kind in ("text", "json_object"):
+        private: Private = {DIALECT: {"_outer": outer}} if outer else {}
+        return OutputFormat(type="text" if kind == "text" else "json", private=private)
+    described = optional_object(form, "json_schema", "response_format")
+    if kind != "json_schema" or described is None:
+        extras["response_format"] = form
+        return None
+    where = "response_format.json_schema"
+    hints: JsonObject = dict(present(described, _SCHEMA))
+    if outer:
+        hints["_outer"] = outer
+    return OutputFormat(
+        type="schema",
+        schema=optional_object(described, "schema", where),
+        name=optional_text(described, "name", where),
+        description=optional_text(described, "description", where),
+        strict=optional_bool(described, "strict", where),
+        private={DIALECT: {**hints, "_own": True}},
+    )
+
+
+def write_format(form: OutputFormat, losses: Losses) -> JsonObject:
+    note_foreign(form.private, "response_format", losses)
+    hints = own(form.private)
+    outer = hints.get("_outer")
+    outer = outer if isinstance(outer, dict) else NOTHING
+    if form.type != "schema":
+        return {"type": "text" if form.type == "text" else "json_object", **outer}
+    described: JsonObject = {}
+    if form.name is not None or "_own" not in hints:
+        described["name"] = form.name or "answer"
+    if form.description is not None:
+        described["description"] = form.description
+    if form.schema is not None:
+        schema = form.schema
+        if "_own" not in hints:
+            converted = to_openai(schema)
+            losses.add_schema("response_format.json_schema.schema", converted.warnings)
+            schema = converted.schema
+        described["schema"] = schema
+    if form.strict is not None:
+        described["strict"] = form.strict
+    return {"type": "json_schema", "json_schema": {**described, **visible(hints)}, **outer}
+
+
+def read_reasoning(body: JsonObject) -> ReasoningOptions | None:
+    effort = optional_text(body, "reasoning_effort")
+    if effort is None:
+        return None
+    word = effort.lower()
+    return ReasoningOptions(effort=word, private={} if word == effort else {DIALECT: {"_effort": effort}})
+
+
+def write_reasoning(request: ModelRequest, body: JsonObject, profile: Profile, losses: Losses) -> None:
+    options = request.reasoning
+    effort: object = None
+    if options is not None:
+        note_foreign(options.private, "reasoning_effort", losses)
+        effort = own(options.private).get("_effort") or options.effort
+        if effort is None and options.budget is not None:
+            effort = _effort_of(options.budget)
+            losses.add("option_adjusted", "reasoning_effort", f"{options.budget} tokens of thought became {effort!r}.")
+        elif options.budget is not None:
+            losses.add("option_dropped", "reasoning.budget", "The dialect has no budget of thought.")
+        if options.summary is not None:
+            losses.add("option_dropped", "reasoning.summary", "The dialect tells no thoughts on request.")
+    wanted = profile.effort_with_tools
+    if wanted is not None and request.tools and effort != wanted:
+        losses.add("option_adjusted", "reasoning_effort", f"With tools the model takes {wanted!r} only.")
+        effort = wanted
+    if isinstance(effort, str):
+        body["reasoning_effort"] = effort
+
+
+def _effort_of(budget: int) -> str:
+    if budget <= 0:
+        return "none" if budget == 0 else "medium"
+    return "low" if budget <= 2048 else "medium" if budget <= 12_288 else "high"
+
+
+def read_stream(body: JsonObject, extras: JsonObject) -> bool:
+    """Whether to stream. A stream that reports its usage is the shape that needs no note."""
+    stream = optional_bool(body, "stream")
+    options = optional_object(body, "stream_options")
+    if stream is False:
+        extras["_stream"] = True
+    if options is not None and not (stream and options == _DEFAULT_STREAM):
+        extras["stream_options"] = options
+    elif stream and options is None:
+        extras["_no_usage"] = True
+    return bool(stream)
+
+
+def write_stream(request: ModelRequest, body: JsonObject, kept: JsonObject, profile: Profile) -> None:
+    if request.stream:
+        body["stream"] = True
+        if profile.stream_usage and "stream_options" not in kept and "_no_usage" not in kept:
+            body["stream_options"] = _DEFAULT_STREAM
+    elif "_stream" in kept:
+        body["stream"] = False
+
+
+def wants_usage(request: ModelRequest | None) -> bool:
+    """Whether the client of a stream asked for its usage."""
+    kept = NOTHING if request is None else request.extras.get(DIALECT, NOTHING)
+    options = kept.get("stream_options", _DEFAULT_STREAM)
+    return "_no_usage" not in kept and isinstance(options, dict) and options.get("include_usage") is True

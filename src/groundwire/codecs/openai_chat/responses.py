@@ -1,0 +1,246 @@
+"""Whole responses, both ways: choices, finish reasons, usage."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from groundwire.codecs._building import unnamed_finish, withdraw_calls
+from groundwire.codecs._json import read_object
+from groundwire.codecs._reading import as_list, as_object, count_of
+from groundwire.codecs._warnings import Encoded, Losses
+from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, note_foreign, own, present, visible
+from groundwire.codecs.openai_chat.turn_reading import TurnReader
+from groundwire.codecs.openai_chat.turn_writing import TurnWriter
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.errors import NotExpressible, WireError
+from groundwire.contracts.messages import Item
+from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply, Usage
+from groundwire.contracts.requests import FunctionTool, ModelRequest
+
+_KNOWN = frozenset({"id", "object", "created", "model", "choices", "usage"})
+_HEADER = ("id", "object", "created", "model")
+_CHOICE = frozenset({"index", "message", "delta", "finish_reason"})
+_REASONS = {
+    "stop": FinishReason.END,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+    "length": FinishReason.LENGTH,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "model_length": FinishReason.LENGTH,
+    "error": FinishReason.FAILED,
+    "insufficient_system_resource": FinishReason.INCOMPLETE,
+    "abort": FinishReason.CANCELLED,
+    "cancelled": FinishReason.CANCELLED,
+}
+_OPENAIS = frozenset({"stop", "tool_calls", "function_call", "length", "content_filter"})
+_WORDS = {
+    FinishReason.END: "stop",
+    FinishReason.STOP_SEQUENCE: "stop",
+    FinishReason.TOOL_CALLS: "tool_calls",
+    FinishReason.LENGTH: "length",
+    FinishReason.CONTEXT_FULL: "length",
+    FinishReason.CONTENT_FILTER: "content_filter",
+    FinishReason.PROMPT_BLOCKED: "content_filter",
+    FinishReason.PAUSED: "stop",
+    FinishReason.INCOMPLETE: "length",
+}
+_APPROXIMATE = frozenset({FinishReason.PAUSED, FinishReason.INCOMPLETE})
+
+
+def decode_response(
+    body: bytes | JsonObject, *, names: Mapping[str, str] | None = None, split_thinking: bool = True
+) -> Reply:
+    source = read_object(body)
+    choices = as_list(source.get("choices"), "choices")
+    if not choices:
+        raise WireError("is empty", path="choices")
+    reply_id, created = source.get("id"), source.get("created")
+    reply_id = reply_id if isinstance(reply_id, str) else ""
+    answers: list[Alternative] = []
+    for place, value in enumerate(choices):
+        seed = f"{reply_id}#{place}" if place else reply_id
+        turns = TurnReader(names=names or {}, seed=seed, is_reply=True, splits_thinking=split_thinking)
+        answers.append(_read_choice(value, place, turns))
+    extras: JsonObject = dict(present(source, _KNOWN))
+    kind = source.get("object")
+    if kind not in ("chat.completion", None):
+        extras["object"] = kind
+    absent: list[JsonValue] = [name for name in _HEADER if source.get(name) is None]
+    if absent:
+        extras["_absent"] = absent
+    model = source.get("model")
+    return Reply(
+        reply_id=reply_id,
+        model=model if isinstance(model, str) else "",
+        created=int(created) if isinstance(created, (int, float)) and abs(created) < 2**53 else None,
+        items=answers[0].items,
+        finish=answers[0].finish,
+        usage=read_usage(source.get("usage")),
+        alternatives=tuple(answers[1:]),
+        extras={DIALECT: extras} if extras else {},
+    )
+
+
+def _read_choice(value: Any, place: int, turns: TurnReader) -> Alternative:
+    path = f"choices[{place}]"
+    choice = as_object(value, path)
+    message = choice.get("message")
+    if message is None and isinstance(choice.get("text"), str):
+        message = {"role": "assistant", "content": choice["text"]}
+    items: list[Item] = turns.read(as_object(message, f"{path}.message"), f"{path}.message")
+    hints: JsonObject = dict(present(choice, _CHOICE))
+    index = choice.get("index")
+    if index is not None and index != place:
+        hints["_index"] = index
+    elif index is None:
+        hints["_no_index"] = True
+    finish = read_finish(choice.get("finish_reason"), items, hints)
+    return Alternative(items=withdraw_calls(items, finish.reason), finish=finish)
+
+
+def read_finish(raw: Any, items: list[Item] | tuple[Item, ...], hints: JsonObject) -> Finish:
+    """The reason; the content decides between an end and calls, whatever the word."""
+    word = raw if isinstance(raw, str) else None
+    reason = _REASONS.get(word or "")
+    if reason is None and word is not None and "malformed_function_call" in word.lower():
+        reason = FinishReason.MALFORMED_CALL
+    if reason is None or reason in (FinishReason.END, FinishReason.TOOL_CALLS):
+        reason = unnamed_finish(word, items).reason
+    if word is not None and word not in _OPENAIS:
+        hints = {**hints, "_raw": True}
+    detail = hints.get("native_finish_reason")
+    return Finish(
+        reason=reason,
+        raw=word,
+        detail=detail if isinstance(detail, str) and detail != word else None,
+        private={DIALECT: hints} if hints else {},
+    )
+
+
+def read_usage(value: Any) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    entered, given = count_of(value, "prompt_tokens") or 0, count_of(value, "completion_tokens") or 0
+    total = count_of(value, "total_tokens")
+    of_input, of_output = value.get("prompt_tokens_details"), value.get("completion_tokens_details")
+    cached = count_of(of_input, "cached_tokens")
+    if cached is None:
+        cached = count_of(value, "prompt_cache_hit_tokens")
+    if cached is None:
+        cached = count_of(value, "num_cached_tokens")
+    return Usage(
+        input=entered,
+        output=given,
+        total=entered + given if total is None else total,
+        cached=cached,
+        cache_write=count_of(of_input, "cache_write_tokens"),
+        reasoning=count_of(of_output, "reasoning_tokens"),
+        private={DIALECT: value},
+    )
+
+
+def write_usage(usage: Usage) -> JsonObject:
+    kept = usage.private.get(DIALECT)
+    if kept is not None:
+        return kept
+    written: JsonObject = {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.total or usage.input + usage.output,
+    }
+    of_input: JsonObject = {}
+    if usage.cached is not None:
+        of_input["cached_tokens"] = usage.cached
+    if usage.cache_write is not None:
+        of_input["cache_write_tokens"] = usage.cache_write
+    if of_input:
+        written["prompt_tokens_details"] = of_input
+    if usage.reasoning is not None:
+        written["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning}
+    return written
+
+
+def encode_response(reply: Reply, *, request: ModelRequest | None = None) -> Encoded:
+    """The reply for a client; `request` is what it asked, and tells in which form it knows the tools."""
+    losses = Losses()
+    kept = reply.extras.get(DIALECT, NOTHING)
+    absent = kept.get("_absent")
+    body: JsonObject = {
+        "id": reply.reply_id,
+        "object": "chat.completion",
+        "created": reply.created or 0,
+        "model": reply.model,
+    }
+    for name in absent if isinstance(absent, list) else ():
+        body.pop(str(name), None)
+    writer = reply_writer(request, losses)
+    first = Alternative(items=reply.items, finish=reply.finish)
+    body["choices"] = [
+        write_choice(answer, place, writer, losses) for place, answer in enumerate((first, *reply.alternatives))
+    ]
+    if reply.usage is not None:
+        body["usage"] = write_usage(reply.usage)
+    body.update(visible(kept))
+    note_extras(reply, losses)
+    return Encoded(body=body, warnings=losses.taken())
+
+
+def note_extras(reply: Reply, losses: Losses) -> None:
+    for dialect, members in reply.extras.items():
+        if dialect != DIALECT:
+            for name in visible(members):
+                losses.add("extra_dropped", name, f"{name} is known to {dialect} only.")
+
+
+def reply_writer(request: ModelRequest | None, losses: Losses) -> TurnWriter:
+    return TurnWriter(losses, freeform=freeform_tools(request), is_legacy=is_legacy(request))
+
+
+def freeform_tools(request: ModelRequest | None) -> frozenset[str]:
+    tools = () if request is None else request.tools
+    return frozenset(tool.name for tool in tools if isinstance(tool, FunctionTool) and tool.freeform is not None)
+
+
+def is_legacy(request: ModelRequest | None) -> bool:
+    """The client declared `functions`, so it waits for `function_call`."""
+    tools = () if request is None else request.tools
+    return any(isinstance(tool, FunctionTool) and "_legacy" in own(tool.private) for tool in tools)
+
+
+def write_choice(answer: Alternative, place: int, writer: TurnWriter, losses: Losses) -> JsonObject:
+    message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
+    for number, item in enumerate(answer.items):
+        writer.add(message, item, f"items[{number}]")
+    hints = own(answer.finish.private)
+    choice: JsonObject = {
+        "index": hints.get("_index", place),
+        "message": message,
+        "logprobs": None,
+        "finish_reason": write_finish(answer.finish, message, losses),
+        **visible(hints),
+    }
+    if "_no_index" in hints:
+        del choice["index"]
+    note_foreign(answer.finish.private, "finish", losses)
+    return choice
+
+
+def write_finish(finish: Finish, message: JsonObject, losses: Losses) -> str:
+    """The provider's own word if it was this dialect's, else the nearest one."""
+    if finish.raw is not None and ("_raw" in own(finish.private) or _fits(finish)):
+        return finish.raw
+    word = _WORDS.get(finish.reason)
+    if word is None:
+        raise NotExpressible(
+            f"The reply ended with {finish.reason}: {finish.detail or finish.raw or 'no reason given'}.", path="finish"
+        )
+    if finish.reason in _APPROXIMATE:
+        losses.add("finish_approximated", "finish", f"{finish.reason} was sent as {word}.")
+    return "function_call" if word == "tool_calls" and "function_call" in message else word
+
+
+def _fits(finish: Finish) -> bool:
+    """A word that OpenAI has, said by a server that means the same by it."""
+    if finish.raw not in _OPENAIS:
+        return False
+    reason = _REASONS[finish.raw]
+    return reason is finish.reason or {reason, finish.reason} == {FinishReason.END, FinishReason.TOOL_CALLS}
