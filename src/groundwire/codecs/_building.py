@@ -4,6 +4,8 @@ piece of news into the parts that a caller sees. And the other way: a whole repl
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from groundwire.codecs._ids import unique_id
 from groundwire.codecs._json import whole_text
 from groundwire.codecs._results import object_arguments, read_arguments
@@ -60,6 +62,7 @@ class ReplyBuilder:
         self.out: list[ReplyPart] = []
         self._items: list[_Open | Item] = []
         self._call_ids: set[str] = set()
+        self._announced: dict[int, Private] = {}
 
     def take(self) -> list[ReplyPart]:
         """The news since the last time."""
@@ -70,16 +73,44 @@ class ReplyBuilder:
         """A reply begins, or begins anew: what came before is void."""
         self._items = []
         self._call_ids = set()
+        self._announced = {}
         self.out.append(started)
 
-    def open(self, kind: str, *, call_id: str = "", name: str = "") -> int:
-        """Begin an item of kind `message`, `reasoning` or `call`, and get its place."""
+    def open(self, kind: str, *, call_id: str = "", name: str = "", private: Private | None = None) -> int:
+        """Begin an item of kind `message`, `reasoning` or `call`, and get its place.
+
+        `private` is what is known of it already; it goes with the item's first piece.
+        """
         if kind == "call":
             call_id = unique_id(call_id, self._call_ids)
             self._call_ids.add(call_id)
-            self.out.append(CallStarted(index=len(self._items), call_id=call_id, name=name))
-        self._items.append(_Open(kind, call_id, name))
+            place = len(self._items)
+            self.out.append(CallStarted(index=place, call_id=call_id, name=name, private=private or {}))
+        opened = _Open(kind, call_id, name)
+        self._items.append(opened)
+        if private:
+            opened.private = private
+            if kind != "call":
+                self._announced[len(self._items) - 1] = private
         return len(self._items) - 1
+
+    def announce(self, place: int, private: Private) -> None:
+        """What goes with the item's first piece, if that has not come yet."""
+        item = self._items[place]
+        if isinstance(item, _Open) and place in self._announced:
+            self._announced[place] = item.private = private
+
+    def settle(self, place: int, item: Item) -> None:
+        """The item at this place has ended, and this is what it came to; a call keeps the id that it was begun with."""
+        before = self._items[place]
+        begun = before.call_id if isinstance(before, _Open) else before.call.call_id if before.kind == "call" else ""
+        if isinstance(item, CallItem) and begun and item.call.call_id != begun:
+            call = item.call
+            call = ToolCall(call_id=begun, name=call.name, raw=call.raw, arguments=call.arguments, origin=call.origin)
+            item = CallItem(call=call, complete=item.complete, split=item.split, private=item.private)
+        self._items[place] = item
+        if isinstance(before, _Open):
+            self.out.append(ItemEnded(index=place, item=item))
 
     def last(self, kind: str) -> int | None:
         """The place of the last item, if it is still open and of this kind."""
@@ -96,12 +127,14 @@ class ReplyBuilder:
         if not text:
             return
         item.texts.append(text)
-        if item.kind == "message":
-            self.out.append(TextDelta(index=place, text=text))
-        elif item.kind == "call":
+        if item.kind == "call":
             self.out.append(CallDelta(index=place, text=text))
+            return
+        private = self._announced.pop(place, {}) if self._announced else {}
+        if item.kind == "message":
+            self.out.append(TextDelta(index=place, text=text, private=private))
         else:
-            self.out.append(ReasoningDelta(index=place, text=text))
+            self.out.append(ReasoningDelta(index=place, text=text, private=private))
 
     def refuse(self, place: int, text: str) -> None:
         """More of a refusal inside a message."""
@@ -113,7 +146,7 @@ class ReplyBuilder:
                 item.parts[-1] = RefusalPart(text=before.text + text)
             else:
                 item.parts.append(RefusalPart(text=text))
-            self.out.append(RefusalDelta(index=place, text=text))
+            self.out.append(RefusalDelta(index=place, text=text, private=self._announced.pop(place, {})))
 
     def part(self, place: int, part: Part) -> None:
         """A whole part of a message. A text part closes the text before it."""
@@ -255,23 +288,29 @@ def parts_of(reply: Reply, *, piece: int | None = None) -> list[ReplyPart]:
     started = ReplyStarted(reply_id=reply.reply_id, model=reply.model, created=reply.created)
     parts: list[ReplyPart] = [started]
     for index, item in enumerate(reply.items):
-        match item:
-            case Message():
-                for part in item.parts:
-                    if isinstance(part, TextPart):
-                        parts.extend(TextDelta(index=index, text=text) for text in _pieces(part.text, piece))
-                    elif isinstance(part, RefusalPart):
-                        parts.extend(RefusalDelta(index=index, text=text) for text in _pieces(part.text, piece))
-            case ReasoningItem():
-                parts.extend(ReasoningDelta(index=index, text=text) for text in _pieces(item.text, piece))
-            case CallItem(call=call):
-                parts.append(CallStarted(index=index, call_id=call.call_id, name=call.name))
-                parts.extend(CallDelta(index=index, text=text) for text in _pieces(call.raw, piece))
-            case NativeItem():
-                pass
-        parts.append(ItemEnded(index=index, item=item))
+        deltas = _deltas_of(item, index, piece)
+        if deltas and not isinstance(item, NativeItem) and item.private:
+            deltas[0] = replace(deltas[0], private=item.private)
+        parts += [*deltas, ItemEnded(index=index, item=item)]
     parts.append(ReplyEnded(reply=reply))
     return parts
+
+
+def _deltas_of(item: Item, index: int, piece: int | None) -> list[ReplyPart]:
+    deltas: list[ReplyPart] = []
+    match item:
+        case Message():
+            for part in item.parts:
+                if isinstance(part, TextPart):
+                    deltas.extend(TextDelta(index=index, text=text) for text in _pieces(part.text, piece))
+                elif isinstance(part, RefusalPart):
+                    deltas.extend(RefusalDelta(index=index, text=text) for text in _pieces(part.text, piece))
+        case ReasoningItem():
+            deltas.extend(ReasoningDelta(index=index, text=text) for text in _pieces(item.text, piece))
+        case CallItem(call=call):
+            deltas.append(CallStarted(index=index, call_id=call.call_id, name=call.name))
+            deltas.extend(CallDelta(index=index, text=text) for text in _pieces(call.raw, piece))
+    return deltas
 
 
 def _pieces(text: str, size: int | None) -> list[str]:

@@ -100,23 +100,29 @@ class ReplyStarted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fi
 
 
 class TextDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="text.delta"):
-    """More text for the message at `index` (its place among the items of the reply)."""
+    """More text for the message at `index` (its place among the items of the reply).
+
+    `private`, on the first piece of an item: what its dialect says of it before it is whole, such as its id.
+    """
 
     kind: ClassVar[Literal["text.delta"]] = "text.delta"
     index: int
     text: str
+    private: Private = field(default_factory=dict)
 
 
 class RefusalDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="refusal.delta"):
     kind: ClassVar[Literal["refusal.delta"]] = "refusal.delta"
     index: int
     text: str
+    private: Private = field(default_factory=dict)
 
 
 class ReasoningDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="reasoning.delta"):
     kind: ClassVar[Literal["reasoning.delta"]] = "reasoning.delta"
     index: int
     text: str
+    private: Private = field(default_factory=dict)
 
 
 class CallStarted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="call.started"):
@@ -124,6 +130,7 @@ class CallStarted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fie
     index: int
     call_id: str
     name: str
+    private: Private = field(default_factory=dict)
 
 
 class CallDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="call.delta"):

@@ -1,15 +1,15 @@
-"""OpenAI Responses. So far: tool declarations."""
+"""Tool declarations for OpenAI Responses, from the registry's tools. Knows nothing of requests."""
 
 from groundwire.codecs._conversions import Declaration, Schema, SchemaWarning
 from groundwire.codecs._names import NameRule, lint_description, lint_tool_name
 from groundwire.codecs._schema import to_openai
 
-_NAME = NameRule(first="[A-Za-z0-9_-]", further="[A-Za-z0-9_-]", max_length=64)
+NAMES = NameRule(first="[A-Za-z0-9_-]", further="[A-Za-z0-9_-]", max_length=64)
 _MAX_DESCRIPTION = 1024
 
 
 def lint_name(name: str) -> tuple[SchemaWarning, ...]:
-    return lint_tool_name(name, _NAME)
+    return lint_tool_name(name, NAMES)
 
 
 def encode_declaration(*, name: str, description: str, parameters: Schema) -> Declaration:

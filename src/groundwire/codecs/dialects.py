@@ -1,0 +1,137 @@
+"""The four dialects of model APIs by name, and translation between any two of them.
+
+Sits above the codecs, which do not know each other, and below everybody who speaks more than one dialect.
+"""
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, Literal, Protocol, TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
+from groundwire.codecs._json import dump, read_object
+from groundwire.codecs._warnings import Encoded
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import ProviderError, WireError
+from groundwire.contracts.failures import Failure
+from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyPart, WireWarning
+from groundwire.contracts.requests import Dialect, ModelRequest
+
+Kind: TypeAlias = Literal["request", "response", "stream"]
+
+
+class StreamDecoder(Protocol):
+    def feed(self, data: bytes) -> list[ReplyPart]: ...
+
+    def finish(self) -> list[ReplyPart]: ...
+
+
+class StreamEncoder(Protocol):
+    @property
+    def warnings(self) -> tuple[WireWarning, ...]: ...
+
+    def feed(self, part: ReplyPart) -> bytes: ...
+
+    def finish(self) -> bytes: ...
+
+
+class Codec(Protocol):
+    """What every dialect's package offers; both halves of a gateway need no more."""
+
+    DIALECT: str
+    Profile: Any
+    StreamDecoder: Any
+    StreamEncoder: Any
+
+    def decode_request(self, body: bytes | JsonObject, *, model: str = "", stream: bool = False) -> ModelRequest: ...
+
+    def encode_request(self, request: ModelRequest, *, profile: Any = ...) -> Encoded: ...
+
+    def decode_response(self, body: bytes | JsonObject, *, names: Mapping[str, str] | None = None) -> Reply: ...
+
+    def encode_response(self, reply: Reply, *, request: ModelRequest | None = None) -> Encoded: ...
+
+    def decode_error(self, status: int, body: bytes, headers: Mapping[str, str]) -> Failure: ...
+
+    def encode_error(self, failure: Failure) -> tuple[int, JsonObject]: ...
+
+    def failure_in(self, body: JsonObject) -> Failure | None: ...
+
+
+_CODECS: dict[str, ModuleType] = {
+    "openai-chat": openai_chat,
+    "openai-responses": openai_responses,
+    "anthropic": anthropic_messages,
+    "gemini": gemini,
+}
+
+
+def codec_of(dialect: Dialect) -> Codec:
+    return _CODECS[dialect]  # type: ignore[return-value]  # the packages are the codecs
+
+
+class Translation(Struct, frozen=True, kw_only=True):
+    body: bytes
+    warnings: tuple[WireWarning, ...] = ()
+
+
+def translate(
+    data: bytes, source: Dialect, target: Dialect | Literal["canonical"], *, kind: Kind = "request", model: str = ""
+) -> Translation:
+    """The bytes of one dialect in another; `canonical` shows what was understood.
+
+    Raises WireError for bytes that are not of the source dialect, NotExpressible for what the target cannot say, and
+    ProviderError for a response that reports an error.
+    """
+    if kind == "request":
+        return _translate_request(data, source, target, model)
+    if kind == "response":
+        return _translate_response(data, source, target)
+    return _translate_stream(data, source, target)
+
+
+def _translate_request(data: bytes, source: Dialect, target: str, model: str) -> Translation:
+    request = codec_of(source).decode_request(data, model=model)
+    if model:
+        request = replace(request, model=model)
+    if target == "canonical":
+        return Translation(body=show(request))
+    codec = _CODECS[target]
+    profile = gemini.profile_for(request.model) if target == "gemini" and source != "gemini" else codec.Profile()
+    encoded: Encoded = codec.encode_request(request, profile=profile)
+    return Translation(body=dump(encoded.body), warnings=encoded.warnings)
+
+
+def _translate_response(data: bytes, source: Dialect, target: str) -> Translation:
+    body = read_object(data)
+    failure = codec_of(source).failure_in(body)
+    if failure is not None:
+        raise ProviderError(failure)
+    reply = codec_of(source).decode_response(body)
+    if target == "canonical":
+        return Translation(body=show(reply))
+    encoded: Encoded = _CODECS[target].encode_response(reply)
+    return Translation(body=dump(encoded.body), warnings=encoded.warnings)
+
+
+def _translate_stream(data: bytes, source: Dialect, target: str) -> Translation:
+    decoder: StreamDecoder = codec_of(source).StreamDecoder()
+    parts = decoder.feed(data) + decoder.finish()
+    if target != "canonical":
+        encoder: StreamEncoder = _CODECS[target].StreamEncoder()
+        body = b"".join([encoder.feed(part) for part in parts]) + encoder.finish()
+        return Translation(body=body, warnings=encoder.warnings)
+    last = parts[-1] if parts else None
+    if isinstance(last, ReplyFailed):
+        raise ProviderError(last.failure)
+    if not isinstance(last, ReplyEnded):
+        raise WireError("The stream has no end.")
+    return Translation(body=show(last.reply))
+
+
+def show(value: ModelRequest | Reply) -> bytes:
+    """A canonical value as JSON that is the same for the same value: members in their order, defaults left out."""
+    return msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2)

@@ -1,0 +1,176 @@
+"""Items for an input or an output, to the wire. One writer serves one body; it knows its names, ids and losses."""
+
+from groundwire.codecs._ids import IdTable
+from groundwire.codecs._names import NameTable
+from groundwire.codecs._results import object_arguments
+from groundwire.codecs._warnings import Losses
+from groundwire.codecs.openai_responses.dialect import (
+    DEFAULT_PROFILE,
+    DIALECT,
+    Profile,
+    note_foreign,
+    own,
+    with_members,
+)
+from groundwire.codecs.openai_responses.item_reading import ROLES, has_output_shape, is_list_by_default
+from groundwire.codecs.openai_responses.parts import write_parts
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem
+
+
+class InputWriter:
+    """Writes the items of a request. `freeform` names the tools that take plain text."""
+
+    def __init__(
+        self, profile: Profile, names: NameTable, ids: IdTable, losses: Losses, freeform: frozenset[str]
+    ) -> None:
+        self._profile = profile
+        self._names = names
+        self._ids = ids
+        self._losses = losses
+        self._freeform = freeform
+        self._custom_ids: set[str] = set()
+
+    def write(self, item: Item, path: str, *, with_id: bool) -> JsonObject | None:
+        """The wire item, or None for what cannot be sent. Without `with_id` the item's own id stays behind."""
+        if isinstance(item, NativeItem):
+            return self._write_native(item, path)
+        if item.private:
+            note_foreign(item.private, path, self._losses)
+        if isinstance(item, Message):
+            written = self._write_message(item, path)
+        elif isinstance(item, CallItem):
+            written = self._write_call(item, path)
+        elif isinstance(item, ResultItem):
+            written = self._write_result(item, path)
+        else:
+            return write_reasoning(item)
+        if not with_id and "id" in written:
+            del written["id"]
+        return written
+
+    def _write_native(self, item: NativeItem, path: str) -> JsonObject | None:
+        if item.origin == DIALECT:
+            return item.value
+        self._losses.add("native_dropped", path, f"An entry that only {item.origin} understands was left out.")
+        return None
+
+    def _write_message(self, item: Message, path: str) -> JsonObject:
+        members = own(item.private)
+        role = item.role
+        if role not in ROLES and "_role" not in members:
+            self._losses.add("role_changed", path, f"The role {role!r} is sent as user.")
+            role = "user"
+        is_output = has_output_shape(members)
+        written: JsonObject = {"type": "message"} if members.get("_typed", is_output) else {}
+        written["role"] = role
+        if members.get("_list", is_list_by_default(item.parts, is_output=is_output)):
+            text_type = "output_text" if role == "assistant" else "input_text"
+            written["content"] = [
+                *write_parts(item.parts, f"{path}.content", text_type, self._losses, self._profile),
+            ]
+        else:
+            written["content"] = item.text
+        return with_members(written, members) if members else written
+
+    def _write_call(self, item: CallItem, path: str) -> JsonObject:
+        call, members = item.call, own(item.private)
+        written: JsonObject = {
+            "type": "function_call",
+            "call_id": self._ids.call(call.call_id, path),
+            "name": self._names.wire(call.name, path),
+        }
+        text = custom_input(call.raw) if members.get("_custom") or call.name in self._freeform else None
+        if text is not None:
+            self._custom_ids.add(call.call_id)
+            written["type"] = "custom_tool_call"
+            written["input"] = text
+        else:
+            self._custom_ids.discard(call.call_id)
+            written["arguments"] = members.get("_arguments", call.raw)
+            if self._profile.status_null:
+                written["status"] = None
+        return with_members(written, members) if members else written
+
+    def _write_result(self, item: ResultItem, path: str) -> JsonObject:
+        members = own(item.private)
+        is_custom = members.get("_custom") or item.call_id in self._custom_ids
+        written: JsonObject = {
+            "type": "custom_tool_call_output" if is_custom else "function_call_output",
+            "call_id": self._ids.result(item.call_id),
+        }
+        is_list = members.get("_list")
+        if is_list is None:
+            is_list = bool(item.parts) and is_list_by_default(item.parts, is_output=False)
+        if is_list:
+            written["output"] = [
+                *write_parts(item.parts, f"{path}.output", "input_text", self._losses, self._profile),
+            ]
+        else:
+            written["output"] = item.text
+        return with_members(written, members) if members else written
+
+
+def custom_input(raw: str) -> str | None:
+    """The plain text of a call that carries nothing else."""
+    arguments = object_arguments(raw)
+    text = arguments.get("input") if arguments is not None and len(arguments) == 1 else None
+    return text if isinstance(text, str) else None
+
+
+def write_reasoning(item: ReasoningItem) -> JsonObject:
+    """Reasoning in its own form; a text of another dialect as a summary."""
+    members = own(item.private)
+    written: JsonObject = {"type": "reasoning", "summary": []}
+    if not members and item.text:
+        written["summary"] = [{"type": "summary_text", "text": item.text}]
+    return with_members(written, members)
+
+
+def write_output_item(
+    item: Item, path: str, item_id: str, losses: Losses, freeform: frozenset[str] = frozenset()
+) -> JsonObject | None:
+    """An item of a response, with the id that it has there; None for what cannot be said to a client."""
+    if isinstance(item, NativeItem):
+        if item.origin == DIALECT:
+            return item.value
+        losses.add("native_dropped", path, f"An entry that only {item.origin} understands was left out.")
+        return None
+    if item.private:
+        note_foreign(item.private, path, losses)
+    members = own(item.private)
+    if isinstance(item, Message):
+        written = with_members(_output_message(item, path, losses), members)
+    elif isinstance(item, CallItem):
+        written = with_members(_output_call(item, members, freeform), members)
+        if not item.complete and written.get("status") == "completed":
+            written["status"] = "incomplete"
+    elif isinstance(item, ReasoningItem):
+        if not members and not item.text:
+            losses.add("reasoning_dropped", path, "Reasoning without text was left out.")
+            return None
+        written = write_reasoning(item)
+    else:
+        losses.add("native_dropped", path, "A tool's result is no part of a response and was left out.")
+        return None
+    written["id"] = item_id
+    return written
+
+
+def _output_message(item: Message, path: str, losses: Losses) -> JsonObject:
+    content = write_parts(item.parts, f"{path}.content", "output_text", losses, DEFAULT_PROFILE, answer=True)
+    return {"type": "message", "status": "completed", "role": "assistant", "content": [*content]}
+
+
+def _output_call(item: CallItem, members: JsonObject, freeform: frozenset[str]) -> JsonObject:
+    call = item.call
+    text = custom_input(call.raw) if members.get("_custom") or call.name in freeform else None
+    if text is not None:
+        return {"type": "custom_tool_call", "call_id": call.call_id, "name": call.name, "input": text}
+    return {
+        "type": "function_call",
+        "status": "completed" if item.complete else "incomplete",
+        "call_id": call.call_id,
+        "name": call.name,
+        "arguments": members.get("_arguments", call.raw),
+    }

@@ -1,0 +1,131 @@
+"""The order of a request's items: every call with its output, reasoning with what it led to.
+
+This API is content with any order as long as calls and outputs match, so a history that matches stays as it is.
+"""
+
+from collections.abc import Sequence
+
+from groundwire.codecs._pairing import MISSING_RESULT, paired
+from groundwire.codecs._warnings import Losses
+from groundwire.codecs.openai_responses.dialect import Profile, own
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
+
+
+def matched(items: Sequence[Item], losses: Losses, profile: Profile, *, is_stateful: bool) -> Sequence[Item]:
+    """Calls and results in an order that the endpoint takes.
+
+    `is_stateful`: the provider keeps the earlier part of the conversation, so results may belong to calls there.
+    """
+    unanswered, has_orphans = _unmatched(items)
+    if has_orphans and not is_stateful:
+        items = paired(items, losses)
+    elif unanswered:
+        items = _with_missing_results(items, unanswered, losses)
+    return _grouped(items, losses, has_orphans=has_orphans) if profile.group_calls else items
+
+
+def _unmatched(items: Sequence[Item]) -> tuple[set[int], bool]:
+    """The places of calls without a result, and whether there are results without a call."""
+    waiting: dict[str, int] = {}
+    unanswered: set[int] = set()
+    has_orphans = False
+    for place, item in enumerate(items):
+        if isinstance(item, CallItem):
+            before = waiting.get(item.call.call_id)
+            if before is not None:
+                unanswered.add(before)
+            waiting[item.call.call_id] = place
+        elif isinstance(item, ResultItem):
+            has_orphans = waiting.pop(item.call_id, None) is None or has_orphans
+        elif isinstance(item, NativeItem) and item.value.get("type") == "item_reference":
+            return set(), False  # what it refers to may be the other half
+    unanswered.update(waiting.values())
+    return unanswered, has_orphans
+
+
+def _with_missing_results(items: Sequence[Item], unanswered: set[int], losses: Losses) -> list[Item]:
+    """A result that says so for each such call, at the end of its step."""
+    whole: list[Item] = []
+    waiting: list[Item] = []
+    for place, item in enumerate(items):
+        if waiting and not isinstance(item, ResultItem) and not _goes_on(items[place - 1], item):
+            whole.extend(waiting)
+            waiting = []
+        whole.append(item)
+        if place in unanswered and isinstance(item, CallItem):
+            call = item.call
+            losses.add("result_added", f"items[{place}]", f"The call {call.call_id!r} had no result.")
+            parts = (TextPart(text=MISSING_RESULT),)
+            waiting.append(ResultItem(call_id=call.call_id, name=call.name, parts=parts, failed=True))
+    return [*whole, *waiting]
+
+
+def _goes_on(before: Item, item: Item) -> bool:
+    return is_models(before) and is_models(item) and not item.split
+
+
+def is_models(item: Item) -> bool:
+    return item.kind in ("call", "reasoning", "native") or (isinstance(item, Message) and item.role == "assistant")
+
+
+def _grouped(items: Sequence[Item], losses: Losses, *, has_orphans: bool) -> list[Item]:
+    """Each step as: what was said and thought, the calls, the results. Nothing stands between two calls."""
+    ordered: list[Item] = []
+    said: list[Item] = []
+    calls: list[Item] = []
+    for item in items if has_orphans else paired(items, losses):
+        if isinstance(item, CallItem):
+            calls.append(item)
+        elif is_models(item) and not (calls and item.split):
+            said.append(item)
+        else:
+            ordered += [*said, *calls, item]
+            said, calls = [], []
+    return [*ordered, *said, *calls]
+
+
+def with_reasoning(items: Sequence[Item], losses: Losses, profile: Profile) -> list[tuple[Item, bool]]:
+    """Each item to send, and whether its own id goes with it.
+
+    Reasoning is refused without the item that followed it, and that item is refused by its id without the reasoning:
+    so either both go as they came, or the reasoning stays and what follows goes without ids.
+    """
+    sent: list[tuple[Item, bool]] = []
+    waiting: list[int] = []
+    is_lost = False
+    for place, item in enumerate(items):
+        if isinstance(item, ReasoningItem):
+            if _is_ours(item, profile):
+                waiting.append(len(sent))
+                sent.append((item, True))
+            else:
+                losses.add("reasoning_dropped", f"items[{place}]", "Reasoning that this provider cannot check.")
+                is_lost = True
+            continue
+        if is_models(item):
+            waiting = []
+        else:
+            _drop(sent, waiting, losses)
+            waiting, is_lost = [], False
+        sent.append((item, profile.send_item_ids and not is_lost))
+    _drop(sent, waiting, losses)
+    return sent
+
+
+def _drop(sent: list[tuple[Item, bool]], places: list[int], losses: Losses) -> None:
+    for place in reversed(places):
+        del sent[place]
+        losses.add("reasoning_dropped", "items", "Reasoning without the item that it led to was left out.")
+
+
+def _is_ours(item: ReasoningItem, profile: Profile) -> bool:
+    members = own(item.private)
+    if not members:
+        return False
+    return profile.send_item_ids or bool(members.get("encrypted_content") or members.get("content"))
+
+
+def is_stateful(extras: JsonObject) -> bool:
+    """Whether the request goes on from what the provider has stored."""
+    return extras.get("previous_response_id") is not None or extras.get("conversation") is not None

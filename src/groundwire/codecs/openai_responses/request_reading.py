@@ -1,0 +1,80 @@
+"""From the body of `POST /responses` to a request in no dialect. Knows nothing of who asks or of where it goes."""
+
+from typing import Any
+
+from groundwire.codecs._json import read_object
+from groundwire.codecs._reading import (
+    expected,
+    optional_bool,
+    optional_int,
+    optional_list,
+    optional_number,
+    optional_object,
+    optional_text,
+    rest_of,
+)
+from groundwire.codecs.openai_responses.choices import read_choice
+from groundwire.codecs.openai_responses.dialect import DIALECT
+from groundwire.codecs.openai_responses.item_reading import read_input_item
+from groundwire.codecs.openai_responses.options import read_format, read_reasoning_options
+from groundwire.codecs.openai_responses.tools import read_tools
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.messages import Item, Message, TextPart
+from groundwire.contracts.requests import ModelRequest, Sampling
+
+_MEMBERS = frozenset({
+    "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "temperature", "top_p",
+    "max_output_tokens", "text", "reasoning", "stream",
+})  # fmt: skip
+_FORMAT = frozenset({"format"})
+
+
+def decode_request(body: bytes | JsonObject, *, model: str = "", stream: bool = False) -> ModelRequest:
+    """The request that the body is, or a WireError that names the place. `model` counts where the body has none."""
+    wire = read_object(body)
+    extras = rest_of(wire, _MEMBERS)
+    notes = dict(extras)
+    items = _read_input(wire, notes)
+    instructions = optional_text(wire, "instructions")
+    if instructions == "":
+        notes["_instructions"] = ""
+    text = optional_object(wire, "text")
+    output = None
+    if text is not None:
+        output = read_format(text.get("format"))
+        rest = text if output is None else rest_of(text, _FORMAT)
+        if rest or output is None:
+            notes["text"] = rest
+    reasoning = optional_object(wire, "reasoning")
+    is_streamed = optional_bool(wire, "stream")
+    if is_streamed is False:
+        notes["_stream"] = False
+    if wire.get("tools") == []:
+        notes["_tools"] = []
+    return ModelRequest(
+        model=optional_text(wire, "model") or model,
+        items=items,
+        instructions=(TextPart(text=instructions),) if instructions else (),
+        tools=read_tools(wire["tools"]) if optional_list(wire, "tools") else (),
+        tool_choice=read_choice(wire.get("tool_choice")),
+        parallel_calls=optional_bool(wire, "parallel_tool_calls"),
+        sampling=Sampling(temperature=optional_number(wire, "temperature"), top_p=optional_number(wire, "top_p")),
+        max_output_tokens=optional_int(wire, "max_output_tokens"),
+        output=output,
+        reasoning=None if reasoning is None else read_reasoning_options(reasoning),
+        stream=stream if is_streamed is None else is_streamed,
+        extras={DIALECT: notes} if notes else {},
+    )
+
+
+def _read_input(wire: JsonObject, notes: JsonObject) -> tuple[Item, ...]:
+    value: Any = wire.get("input")
+    if isinstance(value, list):
+        return tuple([read_input_item(item, f"input[{place}]") for place, item in enumerate(value)])
+    if isinstance(value, str):
+        notes["_input"] = "text"
+        return (Message(role="user", parts=(TextPart(text=value),)),)
+    if value is not None:
+        raise expected("input", "a string or an array", value)
+    notes["_input"] = "absent"
+    return ()

@@ -1,0 +1,166 @@
+"""Whole responses, both ways. Knows nothing of streams, which build the same objects."""
+
+from collections.abc import Mapping, Sequence
+
+from groundwire.codecs._building import withdraw_calls
+from groundwire.codecs._ids import IdRule, derived_id, unique_id
+from groundwire.codecs._json import read_object
+from groundwire.codecs._names import NameTable
+from groundwire.codecs._reading import as_list, count_of, rest_of
+from groundwire.codecs._warnings import Encoded, Losses
+from groundwire.codecs.openai_responses.declarations import NAMES
+from groundwire.codecs.openai_responses.dialect import (
+    DEFAULT_PROFILE,
+    DIALECT,
+    NOTHING,
+    own,
+    text_or_none,
+    with_members,
+)
+from groundwire.codecs.openai_responses.finishes import read_finish, read_usage, write_finish, write_usage
+from groundwire.codecs.openai_responses.item_reading import read_output_item
+from groundwire.codecs.openai_responses.item_writing import write_output_item
+from groundwire.codecs.openai_responses.request_writing import freeform_names, write_settings
+from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.errors import WireError
+from groundwire.contracts.messages import CallItem, Item, Message, NativeItem
+from groundwire.contracts.replies import Reply
+from groundwire.contracts.requests import ModelRequest
+
+_MEMBERS = frozenset({
+    "id", "object", "created_at", "model", "output", "usage", "status", "error", "incomplete_details",
+})  # fmt: skip
+_ECHOED = frozenset({"include", "stream_options", "input"})
+_PREFIXES = {"message": "msg_", "call": "fc_", "reasoning": "rs_"}
+
+
+def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None = None) -> Reply:
+    wire = read_object(body)
+    if "output" not in wire and "status" not in wire and not isinstance(wire.get("error"), dict):
+        raise WireError("The body is no response: it has neither output nor status.", path="output")
+    output = wire.get("output")
+    seed = text_or_none(wire.get("id")) or ""
+    items: list[Item] = []
+    taken: set[str] = set()
+    for place, item in enumerate([] if output is None else as_list(output, "output")):
+        read = read_output_item(item, f"output[{place}]", f"{seed}#{place}", names)
+        if isinstance(read, CallItem):
+            read = _with_unique_id(read, taken)
+        items.append(read)
+    return reply_of(wire, items)
+
+
+def reply_of(wire: JsonObject, items: Sequence[Item]) -> Reply:
+    """The reply that a response object describes, with items that were read before."""
+    finish = read_finish(wire, items)
+    extras = rest_of(wire, _MEMBERS)
+    return Reply(
+        reply_id=text_or_none(wire.get("id")) or "",
+        model=text_or_none(wire.get("model")) or "",
+        created=read_time(wire),
+        items=withdraw_calls(items, finish.reason),
+        finish=finish,
+        usage=read_usage(wire.get("usage")),
+        extras={DIALECT: extras} if extras else {},
+    )
+
+
+def read_time(wire: JsonObject) -> int | None:
+    created = wire.get("created_at")
+    return int(created) if isinstance(created, float) and abs(created) < 1e15 else count_of(wire, "created_at")
+
+
+def _with_unique_id(item: CallItem, taken: set[str]) -> CallItem:
+    call = item.call
+    call_id = unique_id(call.call_id, taken)
+    taken.add(call_id)
+    if call_id == call.call_id:
+        return item
+    call = ToolCall(call_id=call_id, name=call.name, raw=call.raw, origin=call.origin)
+    return CallItem(call=call, complete=item.complete, private=item.private)
+
+
+def encode_response(reply: Reply, *, request: ModelRequest | None = None) -> Encoded:
+    losses = Losses()
+    response_id = response_id_of(reply.reply_id, reply.model, reply.text)
+    freeform = freeform_names(request.tools) if request is not None else frozenset[str]()
+    output: list[JsonValue] = []
+    for place, item in enumerate(reply.items):
+        path = f"items[{place}]"
+        written = write_output_item(item, path, item_id_of(item, response_id, place), losses, freeform)
+        if written is not None:
+            output.append(written)
+    if reply.alternatives:
+        losses.add("extra_dropped", "alternatives", "Only the first answer can be sent here.")
+    body = write_frame(reply, response_id, request, losses)
+    mark_cut(body, reply.items, output)
+    body["output"] = output
+    return Encoded(body=body, warnings=losses.taken())
+
+
+def response_id_of(reply_id: str, model: str, seed: str = "") -> str:
+    """The reply's own id; one that depends on nothing but its content where it has none."""
+    return reply_id or derived_id(f"{model}#{seed}", IdRule(pattern="", prefix="resp_", length=45))
+
+
+def item_id_of(item: Item, response_id: str, place: int) -> str:
+    """The id that the item came with, or one made from the response and the place."""
+    known = item.value.get("id") if isinstance(item, NativeItem) else own(item.private).get("id")
+    return known if isinstance(known, str) and known else made_item_id(item.kind, response_id, place)
+
+
+def made_item_id(kind: str, response_id: str, place: int) -> str:
+    return derived_id(f"{response_id}#{place}", IdRule(pattern="", prefix=_PREFIXES.get(kind, "item_"), length=45))
+
+
+def write_frame(reply: Reply, response_id: str, request: ModelRequest | None, losses: Losses) -> JsonObject:
+    """The response object without its output."""
+    for dialect, members in reply.extras.items():
+        if dialect != DIALECT:
+            for key in members:
+                if not key.startswith("_"):
+                    losses.add("extra_dropped", key, f"{key} is a member of {dialect} only.")
+    body: JsonObject = {"id": response_id, "object": "response", "created_at": reply.created or 0}
+    body.update(write_finish(reply.finish, losses))
+    body["model"] = reply.model
+    body["output"] = []
+    if request is not None or DIALECT not in reply.extras:
+        body.update(echo_of(request))
+    with_members(body, reply.extras.get(DIALECT, NOTHING))
+    body["usage"] = write_usage(reply.usage)
+    return body
+
+
+def echo_of(request: ModelRequest | None) -> JsonObject:
+    """What a response repeats of its request, with this API's defaults for what was not said."""
+    body: JsonObject = {
+        "background": False, "completed_at": None, "instructions": None, "max_output_tokens": None,
+        "max_tool_calls": None, "metadata": {}, "parallel_tool_calls": True, "previous_response_id": None,
+        "prompt_cache_key": None, "reasoning": {"effort": None, "summary": None}, "safety_identifier": None,
+        "service_tier": "default", "store": False, "temperature": 1.0, "text": {"format": {"type": "text"}},
+        "tool_choice": "auto", "tools": [], "top_logprobs": 0, "top_p": 1.0, "truncation": "disabled", "user": None,
+    }  # fmt: skip
+    if request is None:
+        return body
+    unheard = Losses()
+    settings = write_settings(request, NameTable(NAMES, unheard), unheard, DEFAULT_PROFILE)
+    for key, value in request.extras.get(DIALECT, NOTHING).items():
+        if not key.startswith("_") and key not in _ECHOED:
+            body[key] = value
+    conversation = body.get("conversation")
+    if isinstance(conversation, str):
+        body["conversation"] = {"id": conversation}
+    body.update(settings)
+    if "text" in settings:
+        body["text"] = {"format": {"type": "text"}, **settings["text"]}  # type: ignore[dict-item]
+    return body
+
+
+def mark_cut(body: JsonObject, items: Sequence[Item], output: list[JsonValue]) -> None:
+    """A message at the end of an incomplete response was not finished either, unless it says otherwise."""
+    last = items[-1] if items else None
+    if body["status"] == "incomplete" and isinstance(last, Message) and "status" not in own(last.private):
+        written = output[-1] if output else None
+        if isinstance(written, dict) and written.get("type") == "message":
+            written["status"] = "incomplete"
