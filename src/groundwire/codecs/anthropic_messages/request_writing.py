@@ -1,0 +1,90 @@
+"""A canonical request as a Messages request."""
+
+from groundwire.codecs._ids import ANTHROPIC_IDS, IdTable
+from groundwire.codecs._names import NameTable
+from groundwire.codecs._pairing import paired
+from groundwire.codecs._warnings import Encoded, Losses
+from groundwire.codecs.anthropic_messages.block_writing import BlockWriter
+from groundwire.codecs.anthropic_messages.declarations import NAME_RULE
+from groundwire.codecs.anthropic_messages.message_writing import (
+    MessageWriter,
+    continues_without_thinking,
+    leading_instructions,
+    write_system,
+)
+from groundwire.codecs.anthropic_messages.option_writing import (
+    JSON_ONLY,
+    write_choice,
+    write_format,
+    write_reasoning,
+    write_sampling,
+    write_tools,
+)
+from groundwire.codecs.anthropic_messages.profile import DEFAULT_PROFILE, DIALECT, Profile
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.messages import TextPart
+from groundwire.contracts.requests import FunctionTool, ModelRequest
+
+
+def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE) -> Encoded:
+    losses = Losses()
+    names = NameTable(NAME_RULE, losses)
+    tools = write_tools(request, names, profile, losses)
+    freeform = [tool.name for tool in request.tools if isinstance(tool, FunctionTool) and tool.freeform is not None]
+    blocks = BlockWriter(profile, names, IdTable(ANTHROPIC_IDS, losses), losses, freeform)
+    leading = leading_instructions(request.items)
+    items = paired(request.items[leading:] if leading else request.items, losses)
+    messages = MessageWriter(blocks, profile, losses).write(items, leading)
+    limit = request.max_output_tokens
+    body: JsonObject = {
+        "model": request.model,
+        "max_tokens": profile.default_max_tokens if limit is None else limit,
+        "messages": list(messages),
+    }
+    system = write_system(_instructions(request), request.items[:leading], blocks)
+    if system is not None:
+        body["system"] = system
+    if tools:
+        body["tools"] = list(tools)
+    _write_extras(request, body, losses)
+    write_sampling(request, body, profile, losses)
+    write_format(request.output, body, losses)
+    write_reasoning(request, body, profile, losses)
+    _end_thinking(messages, body, losses)
+    write_choice(request, tools, body, names, profile, losses)
+    return Encoded(body=body, warnings=losses.taken(), names=names.names)
+
+
+def _instructions(request: ModelRequest) -> tuple[TextPart, ...]:
+    if request.output is not None and (request.output.type == "json" or _lacks_schema(request)):
+        return (*request.instructions, TextPart(text=JSON_ONLY))
+    return request.instructions
+
+
+def _lacks_schema(request: ModelRequest) -> bool:
+    return request.output is not None and request.output.type == "schema" and request.output.schema is None
+
+
+def _end_thinking(messages: list[JsonObject], body: JsonObject, losses: Losses) -> None:
+    """A turn that began without thoughts cannot be continued with thinking on: the API would refuse the request."""
+    thinking = body.get("thinking")
+    if isinstance(thinking, dict) and thinking.get("type") == "enabled" and continues_without_thinking(messages):
+        body["thinking"] = {"type": "disabled"}
+        losses.add("option_dropped", "reasoning", "The turn that goes on has no thoughts of this provider in it.")
+
+
+def _write_extras(request: ModelRequest, body: JsonObject, losses: Losses) -> None:
+    if request.stream:
+        body["stream"] = True
+    for dialect, members in request.extras.items():
+        if dialect != DIALECT:
+            for name in members:
+                if not name.startswith("_"):
+                    losses.add("extra_dropped", f"extras.{dialect}.{name}", f"Only {dialect} knows this member.")
+            continue
+        if members.get("_stream"):
+            body["stream"] = request.stream
+        empty = members.get("_empty")
+        for name, value in {**(empty if isinstance(empty, dict) else {}), **members}.items():
+            if name[:1] != "_" and name not in body:
+                body[name] = dict(value) if isinstance(value, dict) else value
