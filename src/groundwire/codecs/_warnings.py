@@ -12,7 +12,7 @@ __all__ = ["WIRE_WARNINGS", "Encoded", "Losses", "WireWarning"]
 
 WIRE_WARNINGS: dict[str, str] = {
     "arguments_not_object": "arguments that are no JSON object were sent wrapped, because the target takes objects only",
-    "call_dropped": "a call was left out, because the legacy form that the client speaks has room for one only",
+    "call_dropped": "a call was left out: it was cut off and clients run every call they see, or there is room for one only",
     "call_id_rewritten": "a call id breaks the target's rule and was replaced, in the call and in its result",
     "choice_approximated": "the tool choice has no equal in the target; the nearest one was sent",
     "citation_dropped": "citations that the target has no place for were left out",

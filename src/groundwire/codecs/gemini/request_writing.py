@@ -1,0 +1,74 @@
+"""A ModelRequest as the body of generateContent. The model and the streaming switch go into the URL, by the caller."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from groundwire.codecs._names import NameTable
+from groundwire.codecs._pairing import paired
+from groundwire.codecs._warnings import Encoded, Losses
+from groundwire.codecs.gemini._casing import DIALECT, sendable
+from groundwire.codecs.gemini._contents import ContentWriter
+from groundwire.codecs.gemini._parts import write_part
+from groundwire.codecs.gemini.declarations import NAME_RULE
+from groundwire.codecs.gemini.options import encode_choice, encode_generation
+from groundwire.codecs.gemini.profiles import Profile
+from groundwire.codecs.gemini.tools import encode_tools
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.messages import Item
+from groundwire.contracts.requests import ModelRequest
+
+_NEWEST = Profile()
+_SYSTEM_ROLES = ("system", "developer")
+
+
+def encode_request(request: ModelRequest, *, profile: Profile = _NEWEST) -> Encoded:
+    losses = Losses()
+    names = NameTable(NAME_RULE, losses)
+    extras: dict[str, Any] = {}
+    if request.extras:
+        extras = _own_extras(request, losses)
+    body: JsonObject = {}
+    instructions, items = _instructions(request, losses)
+    if instructions:
+        body["systemInstruction"] = {"parts": instructions, **extras.get("_systemInstruction", {})}
+    if request.tools or "_tools" in extras:
+        body["tools"] = list(encode_tools(request.tools, names, losses, profile, shape=extras.get("_tools")))
+        if not body["tools"] and "_tools" not in extras:
+            del body["tools"]
+    body["contents"] = list(ContentWriter(names, losses, profile).write(paired(items, losses)))
+    choice = encode_choice(request, names, losses, profile)
+    if choice is not None or "toolConfig" in extras:
+        calling: JsonObject = {} if choice is None else {"functionCallingConfig": choice}
+        body["toolConfig"] = {**calling, **extras.get("toolConfig", {})}
+    generation = encode_generation(request, losses, profile)
+    if generation or "generationConfig" in extras:
+        body["generationConfig"] = {**generation, **extras.get("generationConfig", {})}
+    if extras:
+        body.update((key, value) for key, value in sendable(extras).items() if key not in body)
+    return Encoded(body=body, warnings=losses.taken(), names=names.names)
+
+
+def _own_extras(request: ModelRequest, losses: Losses) -> dict[str, Any]:
+    for dialect, members in request.extras.items():
+        if dialect != DIALECT:
+            for name in sendable(members):
+                losses.add("extra_dropped", name, f"Only {dialect} knows this member.")
+    return request.extras.get(DIALECT) or {}
+
+
+def _instructions(request: ModelRequest, losses: Losses) -> tuple[list[JsonValue], Sequence[Item]]:
+    """The parts of the system prompt, and the items behind the system messages that it took in."""
+    written: list[JsonValue] = []
+    for place, part in enumerate(request.instructions):
+        text = write_part(part, losses, f"instructions[{place}]")
+        if text is not None:
+            written.append(text)
+    items = request.items
+    first = 0
+    while first < len(items) and items[first].kind == "message" and items[first].role in _SYSTEM_ROLES:  # type: ignore[union-attr]
+        for said in items[first].parts:  # type: ignore[union-attr]
+            text = write_part(said, losses, f"items[{first}]")
+            if text is not None:
+                written.append(text)
+        first += 1
+    return written, items[first:] if first else items

@@ -1,0 +1,99 @@
+"""A GenerateContentResponse as a Reply. Read leniently: what a candidate holds counts, not what it claims to be."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from groundwire.codecs._building import withdraw_calls
+from groundwire.codecs._ids import OPENAI_CHAT_IDS, derived_id
+from groundwire.codecs._json import dump_text, read_object
+from groundwire.codecs.gemini._casing import DIALECT, camel_keys, dict_of, unknown_members
+from groundwire.codecs.gemini._citations import cited
+from groundwire.codecs.gemini._finishes import NO_CANDIDATES, blocked_finish, decode_finish, decode_usage
+from groundwire.codecs.gemini._turns import TurnReader
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.messages import Item
+from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply
+
+TOP = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId"})
+CANDIDATE = frozenset({"content", "finishReason", "finishMessage"})
+
+_CITED = frozenset({"citationMetadata", "groundingMetadata"})
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,28}").fullmatch
+_USUAL: JsonObject = {"role": "model"}
+
+
+def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None = None) -> Reply:
+    wire = camel_keys(read_object(body))
+    reply_id = _text(wire.get("responseId"))
+    candidates = wire.get("candidates")
+    extras = unknown_members(wire, TOP)
+    answers: list[tuple[tuple[Item, ...], Finish]] = []
+    kept: list[JsonObject] = []
+    for place, entry in enumerate(candidates if isinstance(candidates, list) else []):
+        candidate = dict_of(entry)
+        items, finish, members = _read_candidate(candidate, id_prefix(reply_id, place, candidate), names or {})
+        answers.append((items, finish))
+        kept.append(members)
+    if kept or candidates == []:
+        extras["candidates"] = list(kept)
+    items, finish = answers[0] if answers else ((), answerless(wire))
+    return Reply(
+        reply_id=reply_id,
+        model=_text(wire.get("modelVersion")),
+        items=items,
+        finish=finish,
+        usage=decode_usage(wire.get("usageMetadata")),
+        alternatives=tuple(Alternative(items=items, finish=finish) for items, finish in answers[1:]),
+        extras={DIALECT: extras} if extras else {},
+    )
+
+
+def id_prefix(reply_id: str, place: int, candidate: JsonObject | None = None) -> str:
+    """What the ids of calls without one begin with: the same for the same response, however often it is read."""
+    if not _PLAIN_ID(reply_id):
+        seed = reply_id or dump_text(candidate or {})
+        reply_id = derived_id(seed, OPENAI_CHAT_IDS)[5:21]
+    return f"call_{reply_id}_{place}" if place else f"call_{reply_id}"
+
+
+def answerless(wire: JsonObject) -> Finish:
+    """Without candidates: the prompt was blocked, or nothing is known."""
+    blocked = blocked_finish(wire.get("promptFeedback"))
+    return blocked or Finish(reason=FinishReason.FAILED, detail=NO_CANDIDATES)
+
+
+def _read_candidate(
+    candidate: JsonObject, prefix: str, names: Mapping[str, str]
+) -> tuple[tuple[Item, ...], Finish, JsonObject]:
+    content = candidate.get("content")
+    parts: Any = content.get("parts") if isinstance(content, dict) else None
+    items = TurnReader(prefix, names).read_leniently(parts if isinstance(parts, list) else ())
+    members = unknown_members(candidate, CANDIDATE)
+    if members and not members.keys().isdisjoint(_CITED):
+        items = cited(items, members)
+    ended, finish = ended_items(items, candidate.get("finishReason"), candidate.get("finishMessage"))
+    shape = odd_shape(content, parts)
+    if shape is not None:
+        members.update(shape)
+    return ended, finish, members
+
+
+def ended_items(items: Iterable[Item], raw: Any, message: Any) -> tuple[tuple[Item, ...], Finish]:
+    items = tuple(items)
+    finish = decode_finish(raw, message, items)
+    return withdraw_calls(items, finish.reason), finish
+
+
+def odd_shape(content: Any, parts: Any) -> JsonObject | None:
+    """A hint for contents that are not parts said by the model: without parts, without role, or missing."""
+    if not isinstance(content, dict):
+        return {"_content": None}
+    around = {key: value for key, value in content.items() if key != "parts"}
+    if isinstance(parts, list):
+        return None if around == _USUAL and parts else {"_content": around if parts else content}
+    return {"_content": around}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

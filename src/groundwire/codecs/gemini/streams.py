@@ -1,0 +1,165 @@
+"""The stream of generateContent, decoded. Every frame is a whole response with the next pieces; there is no last frame.
+
+A finish reason makes an end of body a good end; without one the reply was cut. Counters are totals, so the last ones
+count.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from groundwire.codecs._building import ReplyBuilder
+from groundwire.codecs._failures import body_text
+from groundwire.codecs._json import read_value
+from groundwire.codecs.gemini._candidates import CandidateStream
+from groundwire.codecs.gemini._casing import DIALECT, camel_keys, unknown_members
+from groundwire.codecs.gemini._finishes import blocked_finish, decode_usage
+from groundwire.codecs.gemini._framing import FrameReader
+from groundwire.codecs.gemini.failures import error_in, failure_of
+from groundwire.codecs.gemini.responses import TOP, answerless
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import WireError
+from groundwire.contracts.messages import Item
+from groundwire.contracts.replies import (
+    Alternative,
+    Failure,
+    FailureKind,
+    Finish,
+    FinishReason,
+    Reply,
+    ReplyPart,
+    ReplyStarted,
+)
+
+_INCOMPLETE = Finish(reason=FinishReason.INCOMPLETE)
+
+
+class StreamDecoder:
+    """Feed bytes as they come, with or without server-sent events; the reply is whole only after `finish`."""
+
+    def __init__(self, *, names: Mapping[str, str] | None = None) -> None:
+        self._names = names or {}
+        self._frames = FrameReader()
+        self._builder = ReplyBuilder(DIALECT)
+        self._candidates: dict[int, CandidateStream] = {}
+        self._is_begun = False
+        self._is_over = False
+        self._reply_id = ""
+        self._model = ""
+        self._usage: Any = None
+        self._extras: JsonObject = {}
+
+    def feed(self, data: bytes) -> list[ReplyPart]:
+        if self._is_over:
+            return []
+        try:
+            frames = self._frames.feed(data)
+        except ValueError as error:
+            self._fail_badly(str(error), b"")
+            return self._builder.take()
+        for frame in frames:
+            try:
+                self._take_frame(frame)
+            except WireError as error:
+                self._fail_badly(error.message, frame)
+        return self._builder.take()
+
+    def finish(self) -> list[ReplyPart]:
+        """The body has ended. A frame that was not closed counts if it can be read; else the stream was cut there."""
+        if self._is_over:
+            return []
+        for frame in self._frames.finish():
+            try:
+                self._take_frame(frame)
+            except WireError:
+                break
+        if not self._is_over:
+            self._end()
+        return self._builder.take()
+
+    def _take_frame(self, frame: bytes) -> None:
+        if self._is_over or not frame or frame.isspace() or frame == b"[DONE]":
+            return
+        value = read_value(frame, what="event", keep_halves=True)
+        for chunk in value if isinstance(value, list) else [value]:
+            if not isinstance(chunk, dict):
+                raise WireError("An event of the stream is no object.")
+            self._take_chunk(chunk)
+
+    def _take_chunk(self, chunk: JsonObject) -> None:
+        if self._is_over:
+            return
+        if not chunk.keys() <= TOP:
+            if (error := error_in(chunk)) is not None and "candidates" not in chunk:
+                self._fail(failure_of(error))
+                return
+            chunk = camel_keys(chunk)
+            self._extras.update(unknown_members(chunk, TOP))
+        usage = chunk.get("usageMetadata")
+        if usage is not None:
+            self._usage = usage
+        if not self._is_begun:
+            self._begin(chunk)
+        elif not self._reply_id:
+            self._reply_id = _text(chunk.get("responseId"))
+        candidates = chunk.get("candidates")
+        for place, candidate in enumerate(candidates if isinstance(candidates, list) else ()):
+            if isinstance(candidate, dict):
+                index = candidate.get("index", place)
+                self._candidate(index if type(index) is int else place).take(candidate, self._reply_id)
+
+    def _begin(self, chunk: JsonObject) -> None:
+        self._is_begun = True
+        self._reply_id = _text(chunk.get("responseId"))
+        self._model = _text(chunk.get("modelVersion"))
+        started = ReplyStarted(reply_id=self._reply_id, model=self._model, usage=decode_usage(self._usage))
+        self._builder.begin(started)
+
+    def _candidate(self, index: int) -> CandidateStream:
+        known = self._candidates.get(index)
+        if known is None:
+            # Only the first candidate's pieces are told as they come; the others are alternatives to it.
+            builder = ReplyBuilder(DIALECT) if self._candidates else self._builder
+            known = self._candidates[index] = CandidateStream(len(self._candidates), self._names, builder)
+        return known
+
+    def _end(self) -> None:
+        if not self._is_begun:
+            if self._frames.is_foreign:
+                self._fail_badly("The body is no stream of Gemini.", self._frames.head)
+                return
+            self._begin({})
+            self._end_with([((), _INCOMPLETE)])
+            return
+        if not self._candidates:
+            self._end_with([((), answerless(self._extras))])
+            return
+        blocked = blocked_finish(self._extras.get("promptFeedback"))
+        ended = [candidate.end(blocked) for candidate in self._candidates.values()]
+        self._extras["candidates"] = [candidate.members for candidate in self._candidates.values()]
+        self._end_with(ended)
+
+    def _end_with(self, answers: list[tuple[tuple[Item, ...], Finish]]) -> None:
+        self._is_over = True
+        (items, finish), *others = answers
+        self._builder.end(
+            Reply(
+                reply_id=self._reply_id,
+                model=self._model,
+                items=items,
+                finish=finish,
+                usage=decode_usage(self._usage),
+                alternatives=tuple(Alternative(items=items, finish=finish) for items, finish in others),
+                extras={DIALECT: self._extras} if self._extras else {},
+            )
+        )
+
+    def _fail_badly(self, message: str, frame: bytes) -> None:
+        self._fail(Failure(kind=FailureKind.BAD_RESPONSE, message=message, status=502, body=body_text(frame)))
+
+    def _fail(self, failure: Failure) -> None:
+        self._is_over = True
+        self._builder.fail(failure)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
