@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 import groundwire
-from groundwire.assembly import AuditSettings, LedgerTimes, Settings, StoreSettings
+from groundwire.assembly import AuditSettings, Settings, StoreSettings
 from groundwire.contracts.tools import Budget, Gate
+from groundwire.runtime.ledger import LedgerTimes
 from groundwire.runtime.policies.limits import Overrides, PolicyRule, Profile
 from scripts.reference.markdown import code, explain, fenced, page, show_type, table
 

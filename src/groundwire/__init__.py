@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.assembly import AuditSettings, LedgerTimes, Runtime, Settings, StoreSettings, load_settings
+    from groundwire.assembly import AuditSettings, Runtime, Settings, StoreSettings, load_settings
     from groundwire.contracts.errors import ErrorDetail, ErrorType, GroundwireError, ToolError
     from groundwire.contracts.intents import Intent, IntentType
     from groundwire.contracts.messages import Message, say
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from groundwire.registry import Registry, Tool, tool
     from groundwire.runtime.context import Context
     from groundwire.runtime.invocation import Progress
+    from groundwire.runtime.ledger import LedgerTimes
     from groundwire.runtime.policies.limits import ASSISTANT_PROFILE, Overrides, PolicyRule, Profile
     from groundwire.runtime.turns import Turn
 
@@ -34,7 +35,7 @@ _HOMES = {
     "GroundwireError": "groundwire.contracts.errors",
     "Intent": "groundwire.contracts.intents",
     "IntentType": "groundwire.contracts.intents",
-    "LedgerTimes": "groundwire.assembly",
+    "LedgerTimes": "groundwire.runtime.ledger",
     "Message": "groundwire.contracts.messages",
     "Overrides": "groundwire.runtime.policies.limits",
     "PolicyRule": "groundwire.runtime.policies.limits",

@@ -15,7 +15,7 @@ from groundwire.contracts.ports import Clock, Flags, Store, TokenEstimator
 from groundwire.registry import Registry
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, SystemClock
 from groundwire.runtime.dispatcher import StepHook
-from groundwire.runtime.ledger import LedgerSettings
+from groundwire.runtime.ledger import LedgerTimes
 from groundwire.runtime.policies.limits import Policies, PolicyRule, Profile
 from groundwire.runtime.runtime import Runtime as CoreRuntime
 from groundwire.runtime.runtime import RuntimeParts
@@ -36,12 +36,6 @@ class AuditSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
 
     checkpoint: str = ""
     key_env: str = "GROUNDWIRE_AUDIT_KEY"
-
-
-class LedgerTimes(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    lease_seconds: float = 20.0
-    wait_seconds: float = 30.0
-    confirmation_seconds: float = 300.0
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -81,8 +75,7 @@ class Runtime(CoreRuntime):
         chain = Chain(_audit_key(settings.audit))
         parts = RuntimeParts(
             policies=Policies(profiles=settings.profiles, rules=settings.policies),
-            ledger=LedgerSettings(lease=settings.ledger.lease_seconds, wait=settings.ledger.wait_seconds),
-            confirmation_seconds=settings.ledger.confirmation_seconds,
+            times=settings.ledger,
             reducers=dict(reducers or {}),
             resources=dict(resources or {}),
             clock=clock or SystemClock(),

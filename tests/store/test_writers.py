@@ -28,6 +28,7 @@ class TroubledEngine:
         self.real = SqliteEngine(path, syncs=syncs, busy_seconds=1.0)
         self.troubles = []
         self.commits = []
+        self.threads = []
         self.gate = threading.Event()
         self.gate.set()
         self._durable = False
@@ -44,6 +45,7 @@ class TroubledEngine:
         self._next("begin")
         self.gate.wait()
         self._durable = durable
+        self.threads.append(threading.current_thread().name)
         return await self.real.begin(durable=durable, single=single)
 
     async def commit(self):
@@ -125,7 +127,6 @@ async def test_a_doubtful_commit_that_failed_is_repeated(troubled):
     assert (await verify(store)).records == 1
 
 
-@pytest.mark.parametrize("troubled", [InlineBatches, TaskBatches], indirect=True)
 async def test_many_at_once_need_few_transactions(troubled):
     store, engine = troubled
 
@@ -146,6 +147,18 @@ async def test_what_arrives_while_the_disk_is_slow_goes_together(troubled):
     engine.gate.set()
     assert await asyncio.gather(*reserving) == [Reserved()] * 64
     assert len(engine.commits) <= 2
+
+
+@pytest.mark.parametrize(("slow_seconds", "second_thread"), [(60.0, "MainThread"), (0.0, "groundwire-store")])
+async def test_the_loop_waits_for_a_quick_disk_but_not_for_a_slow_one(tmp_path, slow_seconds, second_thread):
+    engine = TroubledEngine(tmp_path / "store.db", syncs=True)
+    writer = Writer(engine, Chain(), syncs=True)
+    batches = ThreadBatches(writer, slow_seconds=slow_seconds)
+    store = SqlStore(engine, writer, batches, SqlDatabase(None, engine.fetch_dicts))
+    await store.reserve(reservation("1"))
+    await store.reserve(reservation("2"))
+    assert engine.threads == ["MainThread", second_thread]
+    await store.shut()
 
 
 async def test_deferred_records_cost_no_transaction_of_their_own(troubled):
@@ -179,6 +192,17 @@ async def test_at_level_power_reservations_and_flushes_reach_the_disk(tmp_path):
     await store.flush()
     assert engine.commits == ["durable", "soft", "durable", "durable"]
     await store.shut()
+
+
+async def test_shutting_at_level_power_waits_for_what_was_just_handed_in(tmp_path):
+    engine = TroubledEngine(tmp_path / "store.db", syncs=True)
+    writer = Writer(engine, Chain(), syncs=True)
+    store = SqlStore(engine, writer, ThreadBatches(writer), SqlDatabase(None, engine.fetch_dicts))
+    reserving = asyncio.create_task(store.reserve(reservation()))
+    await asyncio.sleep(0)
+    await store.shut()
+    assert await reserving == Reserved()
+    assert engine.threads == ["groundwire-store"]  # nobody opened the file again after it was shut
 
 
 @pytest.mark.parametrize("durability", ["process", "power"])

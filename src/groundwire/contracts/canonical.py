@@ -39,10 +39,13 @@ def parse_json(text: str | bytes) -> JsonValue:
         raise InvalidJson("nested too deeply", too_deep=True) from None
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InvalidJson(str(error)) from None
-    openings = text.count("{") + text.count("[") if isinstance(text, str) else text.count(b"{") + text.count(b"[")
-    if openings > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
+    if len(text) > MAX_DEPTH and _openings(text) > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
         raise InvalidJson(f"nested more than {MAX_DEPTH} levels deep", too_deep=True)
     return value
+
+
+def _openings(text: str | bytes) -> int:
+    return text.count("{") + text.count("[") if isinstance(text, str) else text.count(b"{") + text.count(b"[")
 
 
 def is_deeper_than(value: JsonValue, limit: int) -> bool:

@@ -36,6 +36,8 @@ class ReqwestTransport:
         except exceptions.PyreqwestError as error:
             await stack.aclose()
             raise _translated(error) from None
+        except ValueError:  # what the library says of an address that is none
+            raise _bad_address() from None
         return _Response(response, stack)
 
     async def close(self) -> None:
@@ -101,5 +103,9 @@ def _translated(error: exceptions.PyreqwestError) -> TransportError:
     if isinstance(error, exceptions.ConnectError):
         return TransportError(FailureKind.OVERLOADED, "No connection could be made.")
     if isinstance(error, exceptions.BuilderError):
-        return TransportError(FailureKind.INVALID_REQUEST, "The address or a header is not valid.")
+        return _bad_address()
     return TransportError(FailureKind.BAD_RESPONSE, "The connection broke before the answer was complete.")
+
+
+def _bad_address() -> TransportError:
+    return TransportError(FailureKind.INVALID_REQUEST, "The address or a header is not valid.")

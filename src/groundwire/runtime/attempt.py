@@ -61,15 +61,17 @@ class Attempt:
     def __init__(self, turn: Turn, *, name: str, raw: str, call_id: str, caller: Caller, given_id: bool) -> None:
         self.turn = turn
         self.name: str = name
+        self.tool_id: str = name
         self.raw: str = raw
         self.call_id: str = call_id
         self.caller = caller
         self.given_id = given_id
         self.origin: str = caller
 
-    @property
-    def tool_id(self) -> str:
-        return self.entry.spec.tool_id if self.entry is not None else self.name
+    def resolve(self, entry: Entry | None) -> None:
+        """Find out which tool is meant, or take that back."""
+        self.entry = entry
+        self.tool_id = entry.spec.tool_id if entry is not None else self.name
 
     def withdraw_commit(self) -> bool:
         """End the handler's right to commit; whether its effect may have happened.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from groundwire.contracts.canonical import JsonObject, canonical_form, digest_bytes, parse_json
-from groundwire.contracts.decisions import Deny
+from groundwire.contracts.decisions import Allow, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.idempotency import caller_key, compared_arguments, effect_key, joined, nested_key
@@ -25,7 +25,7 @@ def resolve(attempt: Attempt) -> Deny | None:
     if entry is None:
         attempt.operator = "no such tool in this registry version"
         return no_such_tool(attempt.name)
-    attempt.entry = entry
+    attempt.resolve(entry)
     if attempt.parent is not None and attempt.parent.is_inside(entry.spec.tool_id):
         return Deny(
             type=ErrorType.LOOP_DETECTED,
@@ -42,7 +42,7 @@ def mask(attempt: Attempt) -> Deny | None:
         return None
     why = "masked" if not entry.allowed else "masked after a loop" if looped else "not offered to models"
     attempt.operator = f"{entry.spec.tool_id} is {why}"
-    attempt.entry = None  # from here on nothing may show that there is such a tool
+    attempt.resolve(None)  # from here on nothing may show that there is such a tool
     return no_such_tool(attempt.name)
 
 
@@ -50,8 +50,7 @@ def mode(attempt: Attempt) -> Deny | None:
     entry = entry_of(attempt)
     if entry.in_mode:
         return None
-    decision = within_mode(entry.spec, attempt.turn.mode)
-    return decision if isinstance(decision, Deny) else None
+    return _refusal(within_mode(entry.spec, attempt.turn.mode))
 
 
 def session(attempt: Attempt) -> Deny | None:
@@ -59,8 +58,7 @@ def session(attempt: Attempt) -> Deny | None:
     if turn.session is not None and turn.session.status != "active":
         return Deny(type=ErrorType.SESSION_INACTIVE, message="This conversation has ended; no tool can be used in it.")
     if attempt.caller == "model" and turn.refusals >= turn.surface.max_refusals:
-        decision = enough_refusals(turn.refusals, turn.surface.max_refusals)
-        return decision if isinstance(decision, Deny) else None
+        return _refusal(enough_refusals(turn.refusals, turn.surface.max_refusals))
     return None
 
 
@@ -69,8 +67,7 @@ def size(attempt: Attempt) -> Deny | None:
     raw = attempt.raw
     if len(raw) * 4 <= limit:  # no character takes more than four bytes
         return None
-    decision = within_argument_size(attempt.name, len(raw.encode("utf-8", "surrogatepass")), limit)
-    return decision if isinstance(decision, Deny) else None
+    return _refusal(within_argument_size(attempt.name, len(raw.encode("utf-8", "surrogatepass")), limit))
 
 
 def parse(attempt: Attempt) -> Deny | None:
@@ -130,8 +127,8 @@ def loop(attempt: Attempt) -> Deny | None:
     if isinstance(decision, Deny):
         turn.note_loop(entry.spec.tool_id)
         return decision
-    empty = is_not_fruitless(name, turn.empty_results.get(entry.spec.tool_id, 0), entry.limits.empty_limit)
-    return empty if isinstance(empty, Deny) else None
+    empty_results = turn.empty_results.get(entry.spec.tool_id, 0)
+    return _refusal(is_not_fruitless(name, empty_results, entry.limits.empty_limit))
 
 
 CHECKS: tuple[Check, ...] = (resolve, mask, mode, session, size, parse, supply, validate, loop)
@@ -141,6 +138,10 @@ def entry_of(attempt: Attempt) -> Entry:
     if attempt.entry is None:
         raise AssertionError("the pipeline resolves a tool before anything asks for it")
     return attempt.entry
+
+
+def _refusal(decision: Allow | Deny) -> Deny | None:
+    return decision if isinstance(decision, Deny) else None
 
 
 def _assign_key(attempt: Attempt, entry: Entry) -> None:

@@ -22,14 +22,17 @@ class SystemClock:
 
 
 class RandomIds:
-    """Unique by 80 random bits per process and a counter: an id costs no system call."""
+    """Unique by 80 random bits per process and a counter: an id costs no system call.
+
+    They sort in the order in which they were made, so that an index of them grows at its end.
+    """
 
     def __init__(self) -> None:
         self._seed()
         os.register_at_fork(after_in_child=self._seed)  # a forked child must not repeat its parent's ids
 
     def new(self, prefix: str) -> str:
-        return f"{prefix}_{self._process}{next(self._counter):x}"
+        return f"{prefix}_{self._process}{next(self._counter):08x}"
 
     def _seed(self) -> None:
         self._process = secrets.token_hex(10)

@@ -17,11 +17,12 @@ from groundwire.contracts.events import CallStarted
 from groundwire.contracts.ports import Clock, Ids, Store
 from groundwire.contracts.records import CallRecord
 from groundwire.contracts.results import ToolResult, decode_result
+from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Handler
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.checks import CHECKS, entry_of, parse, size, supply
 from groundwire.runtime.context import Context
-from groundwire.runtime.gatekeeper import Gatekeeper, Reconciled, Verdict
+from groundwire.runtime.gatekeeper import GATES, Gatekeeper, Reconciled, Verdict
 from groundwire.runtime.invocation import Outcome, crashed, invoke
 from groundwire.runtime.ledger import Ledger
 from groundwire.runtime.output import guard_output
@@ -29,7 +30,6 @@ from groundwire.runtime.policies.access import is_callable_by
 from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.recording import input_hash
 from groundwire.runtime.surface import Entry
-from groundwire.runtime.texts import NAME_CHARS, storable
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.variants import choose_variant
 
@@ -39,7 +39,7 @@ StepHook = Callable[[str, Attempt], None]
 STEPS = (
     "replay",
     *(check.__name__ for check in CHECKS),
-    *("look_up", "budget", "gates", "ground", "confirm", "reserve"),
+    *GATES,
     *("invoke", "output", "settle", "intents", "done"),
 )
 """The pipeline. Settling writes the effect, the call, its audit record and its counts in one transaction."""
@@ -66,9 +66,7 @@ class Dispatcher:
         self._ids = ids
         self._threads = threads
         self._on_step = on_step
-        self._gates = tuple(
-            (name, getattr(gatekeeper, name)) for name in ("look_up", "budget", "gates", "ground", "confirm", "reserve")
-        )
+        self._gates = tuple((name, getattr(gatekeeper, name)) for name in GATES)
         self.resources = resources
 
     async def dispatch(self, attempt: Attempt) -> ToolResult:
@@ -108,9 +106,8 @@ class Dispatcher:
             attempt.step = "resolve"
             return await self._recorder.refuse(attempt, _no_handler(attempt.name, error))
         attempt.count()
-        is_guarded = attempt.key or entry.is_guarded
-        context = Context(attempt, self) if is_guarded or handler.wants_context else None
-        if context is not None and is_guarded:
+        context = Context(attempt, self) if handler.wants_context or handler.reconcile is not None else None
+        if attempt.key or entry.is_guarded:
             for name, gate in self._gates:
                 if self._on_step is not None:
                     self._on_step(name, attempt)
@@ -213,7 +210,7 @@ def _asks_the_same(attempt: Attempt, record: CallRecord) -> bool:
         return False
     if attempt.raw == record.raw:
         return True
-    attempt.entry = entry
+    attempt.resolve(entry)
     if entry is not None and size(attempt) is None and parse(attempt) is None:
         supply(attempt)
         attempt.warnings = ()

@@ -18,6 +18,7 @@ from groundwire.contracts.events import ApprovalRequested
 from groundwire.contracts.ports import Clock, Flags, Ids, Store
 from groundwire.contracts.records import Charge, Confirmation
 from groundwire.contracts.results import ToolResult
+from groundwire.contracts.texts import storable
 from groundwire.registry import Handler
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.clock import to_iso
@@ -30,8 +31,10 @@ from groundwire.runtime.policies.budgets import stored_scope, within_budget
 from groundwire.runtime.policies.confirmation import is_agreed, waiting
 from groundwire.runtime.policies.gates import through_gates
 from groundwire.runtime.surface import Entry
-from groundwire.runtime.texts import storable
 from groundwire.runtime.threads import DaemonThreads
+
+GATES = ("look_up", "budget", "gates", "ground", "confirm", "reserve")
+"""The gatekeeper's methods in their order. `Entry.guards` says which of them a tool needs."""
 
 
 class Reconciled:
@@ -66,14 +69,14 @@ class Gatekeeper:
         self._confirmation_seconds = confirmation_seconds
         self._threads = threads
 
-    async def look_up(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+    async def look_up(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
         """A settled key answers at once: no budget, no second confirmation."""
         if not attempt.key or attempt.is_fresh:
             return None
         verdict = await self._ledger.look_up(attempt, can_reconcile=handler.reconcile is not None)
         return await self._reconcile(attempt, handler, context, verdict)
 
-    async def budget(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+    async def budget(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
         """Turn budgets are taken here and given back if a later step refuses; stored ones are taken at reserve."""
         turn = attempt.turn
         for budget in entry.turn_budgets:
@@ -107,11 +110,11 @@ class Gatekeeper:
             attempt.charges = tuple(charge for charge in charges if charge.amount)
         return None
 
-    async def gates(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+    async def gates(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
         decision = through_gates(entry.spec.wire_name, entry.limits.gates, self._flags)
         return decision if isinstance(decision, (Deny, Answer)) else None
 
-    async def ground(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+    async def ground(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
         attempt.evidence = find_evidence(attempt.arguments, entry.spec.policy.ground, attempt.turn.history)
         refusal = refusal_for(entry.spec.wire_name, attempt.evidence)
         if refusal is None or entry.limits.grounding == "strict":
@@ -119,7 +122,7 @@ class Gatekeeper:
         attempt.warn(f"Not grounded: {refusal.operator}.")
         return None
 
-    async def confirm(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+    async def confirm(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
         turn, now = attempt.turn, self._clock.now()
         spec = entry.spec
         answer = await self._store.find_confirmation(
@@ -145,7 +148,7 @@ class Gatekeeper:
         attempt.confirmation = answer
         return None
 
-    async def reserve(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context) -> Verdict:
+    async def reserve(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
         if not attempt.key and not attempt.charges:
             return None
         verdict = await self._ledger.reserve(attempt, can_reconcile=handler.reconcile is not None)
@@ -170,7 +173,11 @@ class Gatekeeper:
         )
 
     async def _reconcile(
-        self, attempt: Attempt, handler: Handler, context: Context, verdict: ToolResult | Deny | Unresolved | None
+        self,
+        attempt: Attempt,
+        handler: Handler,
+        context: Context | None,
+        verdict: ToolResult | Deny | Unresolved | None,
     ) -> Verdict:
         """Ask the tool what became of an attempt that was cut off. It says: this result, nothing, or it raises."""
         if not isinstance(verdict, Unresolved):
@@ -193,7 +200,7 @@ class Gatekeeper:
         attempt.is_unresolved = False
         return None if value is None else Reconciled(value)
 
-    async def _call_hook(self, handler: Handler, arguments: dict[str, Any], context: Context) -> Any:
+    async def _call_hook(self, handler: Handler, arguments: dict[str, Any], context: Context | None) -> Any:
         """Hooks follow the handler convention: the same arguments by keyword, and `context` if they name it."""
         hook: Any = handler.reconcile
         converted = handler.convert(arguments) if handler.convert is not None else arguments

@@ -25,9 +25,10 @@ def compared_arguments(
 
 def joined(*parts: str) -> str:
     """Parts as one key. Other parts never give the same key, whatever characters they hold."""
-    return ":".join(
-        part.replace("%", "%25").replace(":", "%3A") if "%" in part or ":" in part else part for part in parts
-    )
+    key = ":".join(parts)
+    if "%" not in key and key.count(":") == len(parts) - 1:
+        return key
+    return ":".join(part.replace("%", "%25").replace(":", "%3A") for part in parts)
 
 
 def caller_key(key: str) -> str:

@@ -17,10 +17,10 @@ from msgspec import Struct
 from groundwire.contracts.errors import ErrorDetail, ErrorType, ToolError
 from groundwire.contracts.events import CallProgress
 from groundwire.contracts.results import ErrorInfo
+from groundwire.contracts.texts import storable
 from groundwire.registry import ArgumentFault, Handler
 from groundwire.runtime.context import Context
 from groundwire.runtime.limited import Interrupted, TimeLimitReached, run_limited
-from groundwire.runtime.texts import storable
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.validation import path_of
 

@@ -34,14 +34,16 @@ log = logging.getLogger("groundwire")
 
 FIRST_POLL = 0.005
 LAST_POLL = 0.25
+KEEP_SETTLED_SECONDS = 7 * 86_400.0
+"""How long a settled effect replays at least."""
 
 
-class LedgerSettings(Struct, frozen=True, kw_only=True):
-    """Seconds: how long a reservation lives without being renewed, and how long a call waits for another's."""
+class LedgerTimes(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """How long a reservation lives without being renewed, a call waits for another's, and a question waits for a person."""
 
-    lease: float = 20.0
-    wait: float = 30.0
-    keep_settled: float = 7 * 86_400.0
+    lease_seconds: float = 20.0
+    wait_seconds: float = 30.0
+    confirmation_seconds: float = 300.0
 
 
 class _Held:
@@ -74,11 +76,11 @@ Verdict: TypeAlias = ToolResult | Deny | Unresolved | None
 
 
 class Ledger:
-    def __init__(self, store: Store, clock: Clock, ids: Ids, settings: LedgerSettings) -> None:
+    def __init__(self, store: Store, clock: Clock, ids: Ids, times: LedgerTimes) -> None:
         self._store = store
         self._clock = clock
         self._ids = ids
-        self._settings = settings
+        self._times = times
         self._owner = ids.new("own")
         self._held: dict[tuple[str, str, str], _Held] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -125,7 +127,9 @@ class Ledger:
         held = self._held.get((effect.tenant, effect.tool, effect.key))
         return held is not None and self._clock.now() < held.lease_until
 
-    def transition(self, attempt: Attempt, status: EffectStatus | None, *, note: str = "") -> Transition | None:
+    def transition(
+        self, attempt: Attempt, status: EffectStatus | None, *, note: str = "", result: bytes | None = None
+    ) -> Transition | None:
         """What the store must do with this attempt's reservation; None when it has none."""
         effect = attempt.effect
         if effect is None:
@@ -136,6 +140,7 @@ class Ledger:
             key=effect.key,
             attempt=effect.attempt,
             status=status,
+            result=result,
             note=note,
             now=self._clock.now(),
         )
@@ -164,7 +169,7 @@ class Ledger:
             input_digest=attempt.digest,
             owner=self._owner,
             attempt=effect_id,
-            lease_until=now + self._settings.lease,
+            lease_until=now + self._times.lease_seconds,
             session_id=attempt.turn.session_id,
             call_id=attempt.call_id,
             raw=attempt.raw,
@@ -178,7 +183,7 @@ class Ledger:
         self._held[effect.tenant, effect.tool, effect.key] = _Held(effect.lease_until, loop)
         if self._timer is None or self._timer_loop is not loop:
             self._timer_loop = loop
-            self._timer = loop.call_later(self._settings.lease / 3, self._renew_held)
+            self._timer = loop.call_later(self._times.lease_seconds / 3, self._renew_held)
 
     def _renew_held(self) -> None:
         """Keep every reservation of this process alive, as long as it has any."""
@@ -186,11 +191,11 @@ class Ledger:
         if self._held:
             loop = asyncio.get_running_loop()
             self._renewal = loop.create_task(self._renew(dict(self._held)))
-            self._timer = loop.call_later(self._settings.lease / 3, self._renew_held)
+            self._timer = loop.call_later(self._times.lease_seconds / 3, self._renew_held)
 
     async def _renew(self, held: dict[tuple[str, str, str], _Held]) -> None:
         now = self._clock.now()
-        until = now + self._settings.lease
+        until = now + self._times.lease_seconds
         try:
             renewed = await self._store.renew_leases(self._owner, list(held), now=now, lease_until=until)
         except StoreError as error:
@@ -232,7 +237,7 @@ class Ledger:
 
     async def _await_settlement(self, attempt: Attempt, effect: Effect, *, can_reconcile: bool) -> Verdict:
         """Another call has this key in flight: wait for its end, then judge again."""
-        deadline = self._clock.monotonic() + self._settings.wait
+        deadline = self._clock.monotonic() + self._times.wait_seconds
         pause = FIRST_POLL
         identity = (effect.tenant, effect.tool, effect.key)
         while (left := deadline - self._clock.monotonic()) > 0:

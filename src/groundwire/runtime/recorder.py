@@ -116,7 +116,9 @@ class Recorder:
         attempt.turn.refusals = 0
         ending = Ending(attempt, result, "reconciled" if reconciled else "executed", output.body)
         if attempt.effect is not None:
-            ending.transition = self._ledger.transition(attempt, _status(entry, output), note=attempt.operator)
+            status = _status(entry, output)
+            stored = ending.encode() if status is EffectStatus.SETTLED else None
+            ending.transition = self._ledger.transition(attempt, status, note=attempt.operator, result=stored)
         if entry.limits.budgets:
             ending.charges = self._late_charges(attempt, entry, output, duration)
         await self._write(ending)

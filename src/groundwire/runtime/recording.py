@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from groundwire.contracts.canonical import JsonObject, canonical_json, digest_bytes, parse_json
 from groundwire.contracts.decisions import Deny
-from groundwire.contracts.records import AuditEntry, CallRecord, Charge, Closing, EffectStatus, Transition
+from groundwire.contracts.records import AuditEntry, CallRecord, Charge, Closing, Transition
 from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, Meta, ToolResult, encode_result
 from groundwire.runtime.clock import to_iso
 
@@ -51,7 +51,9 @@ class Ending:
     def output_hash(self) -> str:
         error = self.result.error
         if error is None:
-            return digest_bytes(canonical_json(parse_json(self.body)))
+            # Where a reservation ends, the record is made before anybody has the result.
+            data = self.result.data if self.transition is not None else parse_json(self.body)
+            return digest_bytes(canonical_json(data))
         return digest_bytes(canonical_json(msgspec.to_builtins(error)))
 
     @property
@@ -117,13 +119,10 @@ def replayed(attempt: Attempt, stored: ToolResult, duration_ms: float) -> ToolRe
 
 def close(ending: Ending, *, ids: Ids, estimator: TokenEstimator) -> Closing:
     """Everything that must be written about an ended call."""
-    transition = ending.transition
-    if transition is not None and transition.status is EffectStatus.SETTLED:
-        transition = msgspec.structs.replace(transition, result=ending.encode())
     return Closing(
         call=None if ending.is_same_call else _row(ending, estimator),
         entry=_entry(ending, ids),
-        transition=transition,
+        transition=ending.transition,
         charges=ending.charges,
     )
 

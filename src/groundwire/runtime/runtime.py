@@ -27,6 +27,7 @@ from groundwire.contracts.records import (
     EffectStatus,
 )
 from groundwire.contracts.results import ToolResult
+from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Registry
 from groundwire.runtime.attempt import CALLERS, Attempt, Caller
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock
@@ -34,7 +35,7 @@ from groundwire.runtime.context_window import context_usage, context_warning
 from groundwire.runtime.desk import Desk
 from groundwire.runtime.dispatcher import Dispatcher, StepHook
 from groundwire.runtime.gatekeeper import Gatekeeper
-from groundwire.runtime.ledger import Ledger, LedgerSettings
+from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, Ledger, LedgerTimes
 from groundwire.runtime.metrics import log_alerts, take_snapshot
 from groundwire.runtime.output import encode_value
 from groundwire.runtime.policies.access import matches_name
@@ -42,7 +43,6 @@ from groundwire.runtime.policies.limits import Policies
 from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.sessions import Sessions, check_id, is_id
 from groundwire.runtime.state import Reducer, StateController
-from groundwire.runtime.texts import NAME_CHARS, storable
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.turns import Turn, TurnOptions
 
@@ -54,8 +54,7 @@ class RuntimeParts(Struct, kw_only=True):
     """What a runtime is made of besides its registry and its store."""
 
     policies: Policies = field(default_factory=Policies)
-    ledger: LedgerSettings = field(default_factory=LedgerSettings)
-    confirmation_seconds: float = 300.0
+    times: LedgerTimes = field(default_factory=LedgerTimes)
     reducers: dict[str, Reducer] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
@@ -74,7 +73,7 @@ class Runtime:
         self.store = store
         self._parts = parts
         self._clock, self._ids = parts.clock, parts.ids
-        self._ledger = Ledger(store, self._clock, self._ids, parts.ledger)
+        self._ledger = Ledger(store, self._clock, self._ids, parts.times)
         self._sessions = Sessions(
             registry,
             store=store,
@@ -104,7 +103,7 @@ class Runtime:
                 ids=self._ids,
                 flags=parts.flags,
                 threads=threads,
-                confirmation_seconds=parts.confirmation_seconds,
+                confirmation_seconds=parts.times.confirmation_seconds,
             ),
             recorder=self._recorder,
             clock=self._clock,
@@ -120,7 +119,7 @@ class Runtime:
             await self.store.open()
             self._is_open = True
             with suppress(StoreUnavailable):  # somebody else is writing, and will forget as well as we do
-                await self.store.forget_effects(settled_before=self._clock.now() - self._parts.ledger.keep_settled)
+                await self.store.forget_effects(settled_before=self._clock.now() - KEEP_SETTLED_SECONDS)
             self._warn_of_idle_rules()
             if log.isEnabledFor(logging.INFO):
                 self._log_context()

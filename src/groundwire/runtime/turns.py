@@ -64,10 +64,13 @@ class Turn:
     def __init__(self, surface: Surface, session: Session | None, *, number: int, options: TurnOptions) -> None:
         self.surface = surface
         self.session = session
+        self.session_id = session.session_id if session is not None else ""
         self.number = number
         self.mode = surface.mode
         self.tenant = options.get("tenant", "default")
         self.run_id = options.get("run_id", "")
+        self.conversation_id = self.session_id or self.run_id
+        """What calls, budgets and large outputs belong to: the session, or the run where there is none."""
         self.request_id = options.get("request_id", "")
         self.actor = options.get("actor", "system")
         self.user = options.get("user", "")
@@ -98,15 +101,6 @@ class Turn:
         self.closed: set[str] = set()
         self.intents: list[tuple[str, str, Intent]] = []
         self.extra: dict[str, Entry] = {}
-
-    @property
-    def session_id(self) -> str:
-        return self.session.session_id if self.session is not None else ""
-
-    @property
-    def conversation_id(self) -> str:
-        """What calls, budgets and large outputs belong to: the session, or the run where there is none."""
-        return self.session_id or self.run_id
 
     @property
     def approval_binding(self) -> str:

@@ -6,6 +6,7 @@ that waits for a server. What a batch does is the writer's business.
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -68,17 +69,18 @@ class InlineBatches:
         return await work.future
 
     def _may_go_at_once(self, loop: asyncio.AbstractEventLoop) -> bool:
+        task = asyncio.current_task(loop)
         if self._gathering is not loop:
             if self._gathering is not None:
                 if not self._gathering.is_closed():
                     return True  # another loop gathers; what is not its own goes alone
                 self._works.clear()  # of a loop that has ended, and its callers with it
             self._gathering = loop
-            self._leader = asyncio.current_task(loop)
+            self._leader = task
             self._credit = _IN_A_ROW
             loop.call_soon(self._drain, loop)
         self._credit -= 1
-        return self._credit >= 0 and not self._works and self._leader is asyncio.current_task(loop)
+        return self._credit >= 0 and not self._works and self._leader is task
 
     def _drain(self, loop: asyncio.AbstractEventLoop) -> None:
         with self._lock:
@@ -105,17 +107,21 @@ class InlineBatches:
 class ThreadBatches:
     """Batches in one thread, where a commit may wait for the disk while the loop goes on.
 
-    Work that need not reach the disk is done at once while the thread has nothing to do: a change of threads costs
-    more than such a commit.
+    A change of threads costs more than a commit, so a write that is alone is made where it came from: at once if it
+    need not reach the disk, and else after one iteration of the loop, unless another one came or the last write took
+    longer than `slow_seconds`.
     """
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, *, slow_seconds: float = 0.002) -> None:
         self._writer = writer
+        self._slow_seconds = slow_seconds
         self._works: list[Work] = []
         self._arrival = threading.Condition()
         self._thread: threading.Thread | None = None
         self._is_writing = False
         self._is_stopping = False
+        self._is_crowded = False
+        self._is_slow = False
 
     def enqueue(self, closing: Closing) -> None:
         if self._writer.defer(closing) and not self._works:
@@ -123,26 +129,50 @@ class ThreadBatches:
 
     async def submit(self, work: Work) -> Any:
         work.place = self._writer.deferred_so_far
-        if not work.durable and self._write_at_once(work):
+        if not (work.durable or self._is_crowded) and self._may_write_alone():
+            self._write((work,))
             return work.finish()
-        work.future = asyncio.get_running_loop().create_future()
-        self.post(work)
+        loop = asyncio.get_running_loop()
+        work.future = loop.create_future()
+        with self._arrival:
+            self._works.append(work)
+        loop.call_soon(self._take_turn, work)
         return await work.future
 
-    def _write_at_once(self, work: Work) -> bool:
+    def _take_turn(self, work: Work) -> None:
+        """An iteration after a work came: write it if it is still alone, or let the thread write all that wait."""
+        if not self._is_slow and self._may_write_alone(work):
+            self._write((work,))
+            work.wake()
+        elif self._works:
+            self._start()
+
+    def _may_write_alone(self, *waiting: Work) -> bool:
+        """Take the pen, unless somebody has it or others wait for it."""
         with self._arrival:
-            if self._works or self._is_writing:
+            if self._is_writing or tuple(self._works) != waiting:
                 return False
+            self._works.clear()
             self._is_writing = True
-        drive(self._writer.write((work,)))
+            return True
+
+    def _write(self, works: Sequence[Work]) -> None:
+        started = time.monotonic()
+        drive(self._writer.write(works))
+        self._is_slow = time.monotonic() - started > self._slow_seconds
+        self._is_crowded = len(works) > 1
         with self._arrival:
             self._is_writing = False
-            self._arrival.notify()
-        return True
+            if self._works or self._is_stopping:
+                self._arrival.notify()
 
     def post(self, work: Work) -> None:
         with self._arrival:
             self._works.append(work)
+        self._start()
+
+    def _start(self) -> None:
+        with self._arrival:
             if self._thread is None:
                 self._is_stopping = False
                 self._thread = threading.Thread(target=self._run, name="groundwire-store", daemon=True)
@@ -159,9 +189,7 @@ class ThreadBatches:
                 if not works:
                     self._thread = None  # whoever comes next starts another one
                     return
-            drive(self._writer.write(works))
-            with self._arrival:
-                self._is_writing = False
+            self._write(works)
             self._wake(works)
 
     def _wake(self, works: Sequence[Work]) -> None:
@@ -176,6 +204,8 @@ class ThreadBatches:
                 continue
 
     async def stop(self) -> None:
+        if self._works:  # their turn has not come yet
+            self._start()
         thread = self._thread
         if thread is None:
             return

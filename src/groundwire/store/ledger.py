@@ -210,7 +210,7 @@ def _transition_values(transition: Transition) -> tuple[object, ...]:
     key = (transition.tenant, transition.tool, transition.key, transition.attempt)
     if transition.status is None:
         return key
-    return (*key, transition.status.value, transition.result, transition.note, transition.now)
+    return (*key, transition.status._value_, transition.result, transition.note, transition.now)
 
 
 async def record(transaction: Transaction, links: Links, closings: Sequence[Closing]) -> None:

@@ -65,7 +65,7 @@ def call_of(row: Row) -> CallRecord:
 
 def effect_values(effect: Effect) -> tuple[object, ...]:
     values = msgspec.structs.astuple(effect)
-    return (*values[:_STATUS], effect.status.value, *values[_STATUS + 1 :])
+    return (*values[:_STATUS], effect.status._value_, *values[_STATUS + 1 :])
 
 
 def effect_of(row: Row) -> Effect:

@@ -17,12 +17,11 @@ from groundwire.contracts.records import (
     EffectStatus,
     Transition,
 )
+from groundwire.contracts.texts import storable as storable_text
 
 OPEN_STATUSES = (ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED, ConfirmationStatus.DENIED)
 NOT_STORABLE = (InvalidJson, ValueError, OverflowError, TypeError)
 """How an audit entry shows that it cannot be hashed: lone surrogates, numbers that are none."""
-
-_REPLACEMENT = "\ufffd"
 
 
 def is_lapsed(effect: Effect, now: float) -> bool:
@@ -74,7 +73,7 @@ def _clean(value: Any) -> Any:
     if isinstance(value, Enum):
         return value
     if isinstance(value, str):
-        return value.replace("\x00", _REPLACEMENT).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return storable_text(value)
     if isinstance(value, tuple):
         return tuple(_clean(item) for item in value)
     if isinstance(value, msgspec.Struct):

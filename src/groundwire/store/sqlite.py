@@ -51,7 +51,8 @@ class SqliteStore(SqlStore):
     """The port `Store` in a file.
 
     Level `process` survives the death of the process: commits run on the loop's own thread. Level `power` survives
-    the loss of power: reservations and flushes wait for the disk, in a thread of their own.
+    the loss of power: reservations and flushes wait for the disk, in a thread of their own if there are several or the
+    disk is slow.
     """
 
     def __init__(

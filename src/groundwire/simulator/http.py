@@ -1,0 +1,134 @@
+"""A small HTTP/1.1 server over h11, with a hand on the socket: a simulator must be able to cut a connection at a byte.
+
+Knows requests and bodies; what to answer is the handler's. One connection is served by one task.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeAlias
+
+import h11
+from msgspec import Struct, field
+
+MAX_BODY = 64 * 1024 * 1024
+_READ = 64 * 1024
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes = b""
+
+
+class Response(Struct, frozen=True, kw_only=True):
+    """`chunks` is the body piece by piece; the piece None cuts the connection without a word."""
+
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    chunks: AsyncIterator[bytes | None]
+
+
+Upgrade: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Handler: TypeAlias = Callable[[Request], Awaitable[Response | Upgrade]]
+
+
+class HttpServer:
+    """Listens until it is closed. Port 0 takes a free one."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self, host: str, port: int) -> int:
+        self._server = await asyncio.start_server(self._accept, host, port, limit=MAX_BODY)
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._server is not None:
+            await self._server.wait_closed()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+        try:
+            await self._serve(reader, writer)
+        except (ConnectionError, h11.RemoteProtocolError, asyncio.CancelledError):
+            pass  # the client is gone, speaks no HTTP, or the server is closing: there is nobody to tell
+        finally:
+            if task is not None:
+                self._tasks.discard(task)
+            with contextlib.suppress(ConnectionError, RuntimeError):
+                writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_BODY)
+        while True:
+            request = await _read_request(connection, reader, writer)
+            if request is None:
+                return
+            answer = await self._handler(request)
+            if not isinstance(answer, Response):
+                await answer(reader, writer)
+                return
+            if not await _write_response(connection, writer, answer):
+                return
+            if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
+                return
+            connection.start_next_cycle()
+
+
+async def _read_request(
+    connection: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> Request | None:
+    head: h11.Request | None = None
+    body: list[bytes] = []
+    size = 0
+    while True:
+        event = connection.next_event()
+        if event is h11.NEED_DATA:
+            if connection.they_are_waiting_for_100_continue:
+                continuing = h11.InformationalResponse(status_code=100, headers=[])
+                writer.write(connection.send(continuing) or b"")
+            connection.receive_data(await reader.read(_READ))
+        elif isinstance(event, h11.Request):
+            head = event
+        elif isinstance(event, h11.Data):
+            size += len(event.data)
+            if size > MAX_BODY:
+                return None
+            body.append(bytes(event.data))
+        elif isinstance(event, h11.EndOfMessage) or event is h11.PAUSED:
+            break
+        else:  # the client closed
+            return None
+    if head is None:
+        return None
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head.headers}
+    return Request(
+        method=head.method.decode("ascii"), target=head.target.decode("latin-1"), headers=headers, body=b"".join(body)
+    )
+
+
+async def _write_response(connection: h11.Connection, writer: asyncio.StreamWriter, response: Response) -> bool:
+    """Whether the connection may be used again."""
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
+    writer.write(connection.send(h11.Response(status_code=response.status, headers=headers)) or b"")
+    async for chunk in response.chunks:
+        if chunk is None:
+            await writer.drain()
+            return False
+        writer.write(connection.send(h11.Data(data=chunk)) or b"")
+        await writer.drain()
+    writer.write(connection.send(h11.EndOfMessage()) or b"")
+    await writer.drain()
+    return True

@@ -1,0 +1,172 @@
+"""The transport against a real server on a real socket."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+
+from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.failures import FailureKind
+from groundwire.providers.reqwest import ReqwestTransport
+from groundwire.providers.transport import HttpRequest, Timeouts, TransportError
+from groundwire.simulator.http import HttpServer, Response
+
+
+async def pieces(*chunks: bytes | None) -> AsyncIterator[bytes | None]:
+    for chunk in chunks:
+        yield chunk
+
+
+async def nothing() -> AsyncIterator[bytes | None]:
+    await asyncio.Event().wait()
+    yield b""
+
+
+@contextlib.asynccontextmanager
+async def serving(make):
+    seen = []
+
+    async def handle(request):
+        seen.append(request)
+        return make(request)
+
+    server = HttpServer(handle)
+    port = await server.start("127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{port}", seen
+    finally:
+        await server.close()
+
+
+@contextlib.asynccontextmanager
+async def transport(**options):
+    made = ReqwestTransport(**options)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def test_a_request_arrives_as_it_was_sent_and_the_answer_comes_back_whole():
+    def answer(request):
+        return Response(status=201, headers={"X-Request-Id": "r1"}, chunks=pieces(b"one", b"two"))
+
+    async with serving(answer) as (url, seen), transport() as client:
+        response = await client.send(HttpRequest(url=f"{url}/v1/x?alt=sse", headers={"x-key": "k"}, body=b"{}"))
+        assert (response.status, response.headers["x-request-id"]) == (201, "r1")
+        assert await response.read() == b"onetwo"
+    assert (seen[0].method, seen[0].target, seen[0].headers["x-key"], seen[0].body) == (
+        "POST",
+        "/v1/x?alt=sse",
+        "k",
+        b"{}",
+    )
+
+
+async def test_pieces_come_as_they_are_sent_and_connections_are_used_again():
+    ports = set()
+
+    async with serving(lambda request: Response(chunks=pieces(b"a", b"b"))) as (url, _), transport() as client:
+        for _ in range(3):
+            response = await client.send(HttpRequest(url=url))
+            assert b"".join([chunk async for chunk in response.chunks()]) == b"ab"
+            ports.add(url)
+    assert len(ports) == 1
+
+
+async def test_a_redirect_is_an_answer_and_is_not_followed():
+    headers = {"location": "http://127.0.0.1:1/"}
+    async with (
+        serving(lambda request: Response(status=302, headers=headers, chunks=pieces())) as (url, _),
+        transport() as client,
+    ):
+        response = await client.send(HttpRequest(url=url))
+        assert response.status == 302
+        await response.read()
+
+
+async def read_whole(client, url):
+    return await (await client.send(HttpRequest(url=url))).read()
+
+
+async def read_pieces(client, url):
+    return [chunk async for chunk in (await client.send(HttpRequest(url=url))).chunks()]
+
+
+@pytest.mark.parametrize("read", [read_whole, read_pieces])
+async def test_a_connection_that_breaks_is_a_bad_response(read):
+    async with serving(lambda request: Response(chunks=pieces(b"abc", None))) as (url, _), transport() as client:
+        with pytest.raises(TransportError) as caught:
+            await read(client, url)
+    assert caught.value.kind == FailureKind.BAD_RESPONSE
+
+
+@pytest.mark.parametrize("limit", [{"timeouts": Timeouts(read=0.05)}, {"timeouts": Timeouts(total=0, read=0.05)}])
+async def test_silence_past_the_limit_is_a_timeout(limit):
+    async with serving(lambda request: Response(chunks=nothing())) as (url, _), transport(**limit) as client:
+        with pytest.raises(TransportError) as caught:
+            await (await client.send(HttpRequest(url=url))).read()
+    assert caught.value.kind == FailureKind.TIMEOUT
+
+
+async def test_a_whole_answer_past_its_own_limit_is_a_timeout():
+    async with serving(lambda request: Response(chunks=nothing())) as (url, _), transport() as client:
+        with pytest.raises(TransportError) as caught:
+            await (await client.send(HttpRequest(url=url, timeout=0.05))).read()
+    assert caught.value.kind == FailureKind.TIMEOUT
+
+
+async def test_nobody_listening_is_an_overloaded_provider_and_a_bad_address_a_bad_request():
+    async with transport() as client:
+        with pytest.raises(TransportError) as caught:
+            await client.send(HttpRequest(url="http://127.0.0.1:9/"))
+        assert caught.value.kind == FailureKind.OVERLOADED
+        with pytest.raises(TransportError) as caught:
+            await client.send(HttpRequest(url="not an address"))
+        assert caught.value.kind == FailureKind.INVALID_REQUEST
+
+
+async def test_what_goes_wrong_never_tells_the_address_or_the_key():
+    async with transport() as client:
+        with pytest.raises(TransportError) as caught:
+            await client.send(HttpRequest(url="http://127.0.0.1:9/?key=sk-secret", headers={"x-key": "sk-secret"}))
+    assert "sk-secret" not in str(caught.value)
+
+
+async def test_a_cancelled_request_leaves_the_client_usable():
+    started = asyncio.Event()
+
+    def answer(request):
+        if request.target == "/slow":
+            started.set()
+            return Response(chunks=nothing())
+        return Response(chunks=pieces(b"ok"))
+
+    async with serving(answer) as (url, _), transport() as client:
+
+        async def ask():
+            return await (await client.send(HttpRequest(url=f"{url}/slow"))).read()
+
+        task = asyncio.create_task(ask())
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await (await client.send(HttpRequest(url=url))).read() == b"ok"
+
+
+async def test_a_proxy_gets_the_request_instead_of_the_server():
+    async with (
+        serving(lambda request: Response(chunks=pieces(b"by proxy"))) as (url, seen),
+        transport(proxy=url) as client,
+    ):
+        response = await client.send(HttpRequest(url="http://models.example/v1/x"))
+        assert await response.read() == b"by proxy"
+    assert seen[0].target == "http://models.example/v1/x"
+
+
+async def test_a_ca_file_that_is_not_there_is_a_named_error(tmp_path):
+    async with transport(ca_file=str(tmp_path / "no.pem")) as client:
+        with pytest.raises(ConfigError, match=r"no\.pem cannot be read"):
+            await client.send(HttpRequest(url="https://127.0.0.1:9/"))
