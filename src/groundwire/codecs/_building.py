@@ -174,6 +174,12 @@ class ReplyBuilder:
         if isinstance(item, _Open):
             item.private = {**item.private, **private}
 
+    def become(self, place: int, kind: str) -> None:
+        """An open item turns out to be of another kind, such as text that was reasoning."""
+        item = self._items[place]
+        if isinstance(item, _Open):
+            item.kind = kind
+
     def name(self, place: int, name: str) -> None:
         item = self._items[place]
         if isinstance(item, _Open):

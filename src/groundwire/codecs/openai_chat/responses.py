@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs._building import unnamed_finish, withdraw_calls
+from groundwire.codecs._building import withdraw_calls
 from groundwire.codecs._json import read_object
 from groundwire.codecs._reading import as_list, as_object, count_of
 from groundwire.codecs._warnings import Encoded, Losses
@@ -12,7 +12,7 @@ from groundwire.codecs.openai_chat.turn_reading import TurnReader
 from groundwire.codecs.openai_chat.turn_writing import TurnWriter
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import NotExpressible, WireError
-from groundwire.contracts.messages import Item
+from groundwire.contracts.messages import CallItem, Item
 from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply, Usage
 from groundwire.contracts.requests import FunctionTool, ModelRequest
 
@@ -93,18 +93,19 @@ def _read_choice(value: Any, place: int, turns: TurnReader) -> Alternative:
         hints["_index"] = index
     elif index is None:
         hints["_no_index"] = True
-    finish = read_finish(choice.get("finish_reason"), items, hints)
+    has_calls = any(isinstance(item, CallItem) for item in items)
+    finish = read_finish(choice.get("finish_reason"), has_calls=has_calls, hints=hints)
     return Alternative(items=withdraw_calls(items, finish.reason), finish=finish)
 
 
-def read_finish(raw: Any, items: list[Item] | tuple[Item, ...], hints: JsonObject) -> Finish:
+def read_finish(raw: Any, *, has_calls: bool, hints: JsonObject) -> Finish:
     """The reason; the content decides between an end and calls, whatever the word."""
     word = raw if isinstance(raw, str) else None
     reason = _REASONS.get(word or "")
     if reason is None and word is not None and "malformed_function_call" in word.lower():
         reason = FinishReason.MALFORMED_CALL
     if reason is None or reason in (FinishReason.END, FinishReason.TOOL_CALLS):
-        reason = unnamed_finish(word, items).reason
+        reason = FinishReason.TOOL_CALLS if has_calls else FinishReason.END
     if word is not None and word not in _OPENAIS:
         hints = {**hints, "_raw": True}
     detail = hints.get("native_finish_reason")

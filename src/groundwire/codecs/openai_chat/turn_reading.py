@@ -80,7 +80,7 @@ class TurnReader:
         if not items:
             items.append(Message(role="assistant", parts=()))
         if rest or reply_only:
-            _attach(items, rest, reply_only)
+            attach(items, rest, reply_only)
         return items
 
     def _read_reasoning(self, message: JsonObject, path: str, items: list[Item]) -> None:
@@ -298,7 +298,7 @@ def _add_part(items: list[Item], part: Part) -> None:
         items.append(Message(role="assistant", parts=(part,)))
 
 
-def _attach(items: list[Item], rest: JsonObject, reply_only: JsonObject) -> None:
+def attach(items: list[Item], rest: JsonObject, reply_only: JsonObject) -> None:
     """Keep what was said about the whole message on its text, or else on its first item."""
     annotations = reply_only.pop("annotations", None)
     place = next((place for place, item in enumerate(items) if isinstance(item, Message)), 0)
