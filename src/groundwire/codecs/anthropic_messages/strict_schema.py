@@ -6,13 +6,23 @@ came in this dialect are not touched: their sender knows what the provider takes
 
 from groundwire.codecs._conversions import Conversion, JsonValue, Schema, WarningLog
 from groundwire.codecs._keywords import MAX_DEPTH, as_list, as_map, as_schema, pointer
-from groundwire.codecs._sentences import sentence_for, with_sentences
+from groundwire.codecs._sentences import sentence_for, text_of, with_sentences
 
 _PLAIN = frozenset({"type", "title", "required", "$ref"})
 _LISTS = ("anyOf", "oneOf", "allOf")
 _FORMATS = frozenset({
     "date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid",
 })  # fmt: skip
+_BOUNDS = {
+    "minimum": "Must be at least {}.",
+    "maximum": "Must be at most {}.",
+    "minLength": "Must have at least {} characters.",
+    "maxLength": "Must have at most {} characters.",
+    "minItems": "Must have at least {} items.",
+    "maxItems": "Must have at most {} items.",
+    "minProperties": "Must have at least {} properties.",
+    "maxProperties": "Must have at most {} properties.",
+}
 _HANDLED = _PLAIN | {"$defs", "properties", "additionalProperties", "items", "description", *_LISTS}
 
 
@@ -72,7 +82,8 @@ def _write_rest(node: Schema, written: Schema, path: str, log: WarningLog) -> No
         if _is_taken(keyword, value):
             written[keyword] = value
             continue
-        sentence = sentence_for(keyword, node)
+        bound = _BOUNDS.get(keyword)
+        sentence = sentence_for(keyword, node) if bound is None else bound.format(text_of(value))
         if sentence is None:
             log.add("keyword_dropped", path, f"{keyword} is not sent.")
         else:
