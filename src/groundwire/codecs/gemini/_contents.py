@@ -7,14 +7,15 @@ there were calls and in the order of the calls; the conversation begins with the
 from collections.abc import Iterable
 from typing import Any
 
-from groundwire.codecs._ids import GEMINI_IDS, IdTable
+from groundwire.codecs._ids import GEMINI_IDS, derived_id
 from groundwire.codecs._names import NameTable
+from groundwire.codecs._results import object_arguments, object_result
 from groundwire.codecs._warnings import Losses
 from groundwire.codecs.gemini._casing import DIALECT, own_members, sendable
 from groundwire.codecs.gemini._function_responses import write_response
 from groundwire.codecs.gemini._parts import is_unnamed, write_call, write_native, write_part, write_reasoning
 from groundwire.codecs.gemini.profiles import Profile
-from groundwire.contracts.messages import CallItem, Item, Message, ReasoningItem, ResultItem, TextPart
+from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 
 SKIP_SIGNATURE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 """Base64 of `skip_thought_signature_validator`, which Google documents for calls that its models did not make."""
@@ -33,33 +34,36 @@ class ContentWriter:
         self._names = names
         self._losses = losses
         self._profile = profile
-        self._ids = IdTable(GEMINI_IDS, losses)
         self._spoken: list[Wire] = []
-        self._asked: dict[str, tuple[int, str | None, str]] = {}
+        self._asked: dict[str, list[tuple[int, str | None, str]]] = {}
+        self._calls = 0
         self._results: list[tuple[int, Wire]] = []
         self._results_role: Any = "user"
         self._media: list[Wire] = []
 
     def write(self, items: Iterable[Item]) -> list[Wire]:
         for place, item in enumerate(items):
-            kind = item.kind
-            if kind == "result":
-                self._end_turn()
+            kind = type(item)
+            if kind is ResultItem:
+                if self._spoken:
+                    self._end_turn()
                 self._write_result(item, place)  # type: ignore[arg-type]
                 continue
             if self._results:
                 self._end_results()
-            if kind == "message" and item.role != "assistant":  # type: ignore[union-attr]
-                self._end_turn()
+            if kind is Message and item.role != "assistant":  # type: ignore[union-attr]
+                if self._spoken:
+                    self._end_turn()
                 self._write_user(item, place)  # type: ignore[arg-type]
                 continue
-            if item.split:
+            if item.split and self._spoken:
                 self._end_turn()
-            if kind == "call":
+            if kind is CallItem:
                 self._write_call(item, place)  # type: ignore[arg-type]
             else:
                 self._write_spoken(item, place)
-        self._end_turn()
+        if self._spoken:
+            self._end_turn()
         if self._results:
             self._end_results()
         self._begin_with_user()
@@ -68,66 +72,95 @@ class ContentWriter:
         return self.contents
 
     def _write_user(self, item: Message, place: int) -> None:
-        path = f"items[{place}]"
         parts = item.parts
-        if len(parts) == 1 and type(parts[0]) is TextPart and not parts[0].private and not parts[0].citations:
-            written: list[Wire] = [{"text": parts[0].text}]
-        else:
-            found = [write_part(part, self._losses, f"{path}.parts[{index}]") for index, part in enumerate(parts)]
-            written = [part for part in found if part is not None]
+        if len(parts) == 1 and item.role == "user" and not item.private:
+            only = parts[0]
+            if type(only) is TextPart and not only.private and not only.citations:
+                self.contents.append({"role": "user", "parts": [{"text": only.text}]})
+                return
+        path = f"items[{place}]"
+        found = [write_part(part, self._losses, f"{path}.parts[{index}]") for index, part in enumerate(parts)]
+        written = [part for part in found if part is not None]
         if item.role in _SYSTEM_ROLES:
             self._losses.add(
                 "role_changed", path, "Only the beginning can be a system prompt; this became a user turn."
             )
-            written = (
-                [{"text": "<system>"}, *written, {"text": "</system>"}] if len(written) != 1 else _wrapped(written[0])
-            )
+            written = _as_system(written)
+        elif item.role != "user":
+            self._losses.add("role_changed", path, f"Gemini has no role {item.role!r}; this became a user turn.")
         content: Wire = {"role": "user", "parts": written or [{"text": ""}]}
         if item.private:
             members = own_members(item.private, self._losses, path)
-            role = members.get("_role", "user")
-            content = {"parts": content["parts"], **sendable(members)}
-            if role is not None:
-                content["role"] = role
-        elif item.role not in ("user", *_SYSTEM_ROLES):
-            self._losses.add("role_changed", path, f"Gemini has no role {item.role!r}; this became a user turn.")
+            content.update(sendable(members))
+            if "_role" in members and item.role == "user":
+                content["role"] = members["_role"]
+            if content["role"] is None:
+                del content["role"]
         self.contents.append(content)
 
     def _write_spoken(self, item: Item, place: int) -> None:
         path = f"items[{place}]"
+        written: Wire | None = None
         if isinstance(item, Message):
-            if item.private:
-                own_members(item.private, self._losses, path)
-            for index, part in enumerate(item.parts):
-                if type(part) is TextPart and not part.text and DIALECT not in part.private:
-                    self._losses.add("empty_text_dropped", path, "An empty text of the model was left out.")
-                    continue
-                written = write_part(part, self._losses, f"{path}.parts[{index}]")
-                if written is not None:
-                    self._spoken.append(written)
+            self._write_words(item, path)
         elif isinstance(item, ReasoningItem):
-            thought = write_reasoning(item, self._losses, path)
-            if thought is not None:
-                self._spoken.append(thought)
-        elif not isinstance(item, (CallItem, ResultItem)):
-            native = write_native(item, self._losses, path)
-            if native is not None:
-                self._spoken.append(native)
+            written = write_reasoning(item, self._losses, path)
+        elif isinstance(item, NativeItem):
+            written = write_native(item, self._losses, path)
+        if written is not None:
+            self._spoken.append(written)
+
+    def _write_words(self, item: Message, path: str) -> None:
+        if item.private:
+            own_members(item.private, self._losses, path)
+        for index, part in enumerate(item.parts):
+            if type(part) is TextPart and not part.private and not part.citations:
+                if part.text:
+                    self._spoken.append({"text": part.text})
+                else:
+                    self._losses.add("empty_text_dropped", path, "An empty text of the model was left out.")
+                continue
+            written = write_part(part, self._losses, f"{path}.parts[{index}]")
+            if written is not None:
+                self._spoken.append(written)
 
     def _write_call(self, item: CallItem, place: int) -> None:
-        path = f"items[{place}]"
         call = item.call
-        wire_id = None if item.private and is_unnamed(item) else self._ids.call(call.call_id, path)
-        name = self._names.wire(call.name, path)
-        self._asked[call.call_id] = (len(self._asked), wire_id, name)
-        self._spoken.append(write_call(item, wire_id, name, self._losses, path))
+        call_id: str | None = call.call_id
+        name = self._names.wire(call.name)
+        waiting = self._asked.get(call.call_id)
+        if item.private and is_unnamed(item):
+            call_id = None
+        elif waiting is not None or not call_id:
+            call_id = derived_id(f"{call.call_id}#{self._calls}", GEMINI_IDS)
+            self._losses.add("call_id_rewritten", f"items[{place}]", f"{call.call_id!r} is sent as {call_id!r}.")
+        if waiting is None:
+            self._asked[call.call_id] = [(self._calls, call_id, name)]
+        else:
+            waiting.append((self._calls, call_id, name))
+        self._calls += 1
+        if not item.private and call_id is not None:
+            arguments = call.arguments if call.arguments is not None else object_arguments(call.raw)
+            if arguments is not None:
+                self._spoken.append({"functionCall": {"name": name, "id": call_id, "args": arguments}})
+                return
+        self._spoken.append(write_call(item, call_id, name, self._losses, f"items[{place}]"))
 
     def _write_result(self, item: ResultItem, place: int) -> None:
-        order, wire_id, name = self._asked.get(item.call_id) or (0, item.call_id, self._names.wire(item.name))
-        if not self._results and item.private:
-            self._results_role = item.private.get(DIALECT, {}).get("_role", "user")
-        media = None if self._profile.media_in_results else self._media
-        written = write_response(item, wire_id, name, self._losses, f"items[{place}]", media=media)
+        waiting = self._asked.get(item.call_id)
+        if waiting is None:  # only without `paired` before
+            order, wire_id, name = len(self._results), item.call_id, self._names.wire(item.name)
+        else:
+            order, wire_id, name = waiting.pop(0) if len(waiting) > 1 else waiting[0]  # type: ignore[assignment]
+        parts = item.parts
+        if not item.private and len(parts) == 1 and type(parts[0]) is TextPart and wire_id is not None:
+            response = object_result(parts[0].text, failed=item.failed)
+            written: Wire = {"functionResponse": {"name": name, "id": wire_id, "response": response}}
+        else:
+            if not self._results and item.private:
+                self._results_role = item.private.get(DIALECT, {}).get("_role", "user")
+            media = None if self._profile.media_in_results else self._media
+            written = write_response(item, wire_id, name, self._losses, f"items[{place}]", media=media)
         self._results.append((order, written))
 
     def _end_results(self) -> None:
@@ -143,10 +176,9 @@ class ContentWriter:
         self._results = []
         self._results_role = "user"
         self._asked = {}
+        self._calls = 0
 
     def _end_turn(self) -> None:
-        if not self._spoken:
-            return
         before = self.contents[-1] if self.contents else None
         if self._asked and before is not None and before.get("role") == "model":
             # A turn that calls may not follow another turn of the model, so the two become one.
@@ -182,7 +214,8 @@ def _order(result: tuple[int, Wire]) -> int:
     return result[0]
 
 
-def _wrapped(part: Wire) -> list[Wire]:
-    if "text" not in part:
-        return [{"text": "<system>"}, part, {"text": "</system>"}]
-    return [{**part, "text": f"<system>{part['text']}</system>"}]
+def _as_system(parts: list[Wire]) -> list[Wire]:
+    """Marked as what they were, in one text if they are one text."""
+    if len(parts) == 1 and "text" in parts[0]:
+        return [{**parts[0], "text": f"<system>{parts[0]['text']}</system>"}]
+    return [{"text": "<system>"}, *parts, {"text": "</system>"}]

@@ -24,6 +24,12 @@ class FrameReader:
 
     def feed(self, data: bytes) -> list[bytes]:
         if self._sse is not None:
+            if data.startswith(b"data: ") and self._sse.is_between_events:
+                # One whole event per piece is how they come off the network.
+                if data.endswith(b"\r\n\r\n") and data.count(b"\n") == 2 and data.count(b"\r") == 2:
+                    return [data[6:-4]]
+                if data.endswith(b"\n\n") and data.count(b"\n") == 2 and b"\r" not in data:
+                    return [data[6:-2]]
             return [event.data for event in self._sse.feed(data)]
         if self._objects is not None:
             return self._objects.feed(data)

@@ -1,0 +1,243 @@
+"""One provider over HTTP: encode, send, decode; again where that can help, and never after a piece was passed on.
+
+Driven by an endpoint (where and how) and the codec of its dialect (what). Knows no loop and no tools; the catalogue
+that leads here is above it.
+"""
+
+from collections.abc import AsyncIterator
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from groundwire.codecs._building import parts_of
+from groundwire.codecs._json import dump, read_object
+from groundwire.codecs._warnings import Encoded
+from groundwire.codecs.dialects import codec_of
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import ProviderError, WireError
+from groundwire.contracts.ports import Clock
+from groundwire.contracts.replies import (
+    Failure,
+    FailureKind,
+    FinishReason,
+    Reply,
+    ReplyEnded,
+    ReplyFailed,
+    ReplyPart,
+    ReplyStarted,
+    WireWarning,
+)
+from groundwire.contracts.requests import ModelRequest, SendOptions
+from groundwire.providers.endpoints import Endpoint, headers_of, url_of
+from groundwire.providers.profiles import profile_of
+from groundwire.providers.retries import delay_before, seconds_until
+from groundwire.providers.transforms import apply_to_request, apply_to_response, names_unknown
+from groundwire.providers.transport import HttpRequest, HttpResponse, Transport, TransportError
+
+RESERVED = frozenset({"model", "messages", "tools", "tool_choice", "response_format", "stream"})
+"""Members that the request owns: overrides of them are ignored."""
+
+_MAX_ERROR_BODY = 1_000_000
+_NO_OPTIONS = SendOptions()
+
+
+class HttpProvider:
+    """Asks the models of one endpoint."""
+
+    def __init__(self, endpoint: Endpoint, transport: Transport, *, clock: Clock, random: Random | None = None) -> None:
+        self.endpoint = endpoint
+        self._codec = codec_of(endpoint.dialect)
+        self._transport = transport
+        self._clock = clock
+        self._random = random or Random()  # noqa: S311 - spreads retries, protects nothing
+
+    async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
+        encoded = self._encode(replace(request, stream=False), options)
+        attempt = 1
+        while True:
+            try:
+                return await self._ask_once(request, encoded, options)
+            except ProviderError as error:
+                attempt += 1
+                await self._wait_or_give_up(attempt, error)
+
+    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
+        if options.response_transforms:  # they look at the whole message, so there is nothing to pass on before
+            for part in parts_of(await self.complete(request, options)):
+                yield part
+            return
+        encoded = self._encode(replace(request, stream=True), options)
+        attempt = 1
+        while True:
+            passed_on = False
+            try:
+                async for part in self._stream_once(request, encoded, options):
+                    passed_on = True
+                    yield part
+                return
+            except ProviderError as error:
+                if passed_on:
+                    raise
+                attempt += 1
+                await self._wait_or_give_up(attempt, error)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    def _encode(self, request: ModelRequest, options: SendOptions) -> Encoded:
+        profile = profile_of(self.endpoint.dialect, self.endpoint.name, request.model)
+        encoded = self._codec.encode_request(request, profile=profile)
+        body: JsonObject = {**encoded.body, **_allowed(self.endpoint.overrides), **_allowed(options.overrides)}
+        warnings = encoded.warnings
+        if names_unknown(options):
+            raise ValueError(f"no such transform: {', '.join(names_unknown(options))}")
+        if self.endpoint.dialect == "openai-chat":
+            body = apply_to_request(body, options)
+        elif options.message_transforms or options.tool_transforms or options.response_transforms:
+            message = f"Transforms work on the OpenAI-chat shape; {self.endpoint.dialect} skips them."
+            warnings = (*warnings, WireWarning(code="transforms_skipped", path="", message=message))
+        return replace(encoded, body=body, warnings=warnings)
+
+    async def _ask_once(self, request: ModelRequest, encoded: Encoded, options: SendOptions) -> Reply:
+        response = await self._send(request, encoded.body, options, stream=False)
+        try:
+            data = await response.read()
+        except TransportError as error:
+            raise self._broken(error) from None
+        if response.status >= 300:
+            raise self._failed(self._codec.decode_error(response.status, data, response.headers), response)
+        return self._decode(data, encoded, options, response)
+
+    def _decode(self, data: bytes, encoded: Encoded, options: SendOptions, response: HttpResponse) -> Reply:
+        try:
+            body = read_object(data, what="answer")
+            failure = self._codec.failure_in(body)
+            if failure is not None:
+                raise self._failed(failure, response)
+            if options.response_transforms and self.endpoint.dialect == "openai-chat":
+                body = apply_to_response(body, options)
+            reply = self._codec.decode_response(body, names=encoded.names)
+        except WireError as error:
+            raise self._unreadable(error, data, response) from None
+        self._refuse_nothing(reply, response)
+        return replace(reply, warnings=(*encoded.warnings, *reply.warnings))
+
+    async def _stream_once(
+        self, request: ModelRequest, encoded: Encoded, options: SendOptions
+    ) -> AsyncIterator[ReplyPart]:
+        response = await self._send(request, encoded.body, options, stream=True)
+        if response.status >= 300:
+            data = await self._read_error(response)
+            raise self._failed(self._codec.decode_error(response.status, data, response.headers), response)
+        content_type = response.headers.get("content-type", "")
+        if "event-stream" not in content_type and not ("json" in content_type and self.endpoint.dialect == "gemini"):
+            for part in await self._unstreamed(response, encoded, options):
+                yield part
+            return
+        passed_on = False
+        held: ReplyPart | None = None  # a beginning is passed on with what follows: until then it can be asked again
+        async for part in self._parts(response, encoded):
+            if isinstance(part, ReplyStarted):
+                held = part
+                continue
+            if isinstance(part, ReplyFailed):
+                raise self._failed(part.failure, response)
+            if isinstance(part, ReplyEnded) and not passed_on:
+                self._refuse_nothing(part.reply, response)
+            if held is not None:
+                yield held
+                held = None
+            passed_on = True
+            if isinstance(part, ReplyEnded):
+                yield ReplyEnded(reply=replace(part.reply, warnings=(*encoded.warnings, *part.reply.warnings)))
+            else:
+                yield part
+
+    def _refuse_nothing(self, reply: Reply, response: HttpResponse) -> None:
+        """An answer that failed or broke off before it said anything is worth another try."""
+        if reply.items or reply.finish.reason not in (FinishReason.FAILED, FinishReason.INCOMPLETE):
+            return
+        reason = reply.finish.detail or reply.finish.raw or reply.finish.reason
+        message = f"The provider gave no answer ({reason})."
+        failure = Failure(kind=FailureKind.BAD_RESPONSE, message=message, status=502, code=reply.finish.detail)
+        raise self._failed(failure, response)
+
+    async def _parts(self, response: HttpResponse, encoded: Encoded) -> AsyncIterator[ReplyPart]:
+        decoder: Any = self._codec.StreamDecoder(names=encoded.names)
+        try:
+            async for chunk in response.chunks():
+                for part in decoder.feed(chunk):
+                    yield part
+        except TransportError as error:
+            raise self._broken(error) from None
+        finally:
+            await response.close()
+        for part in decoder.finish():
+            yield part
+
+    async def _unstreamed(self, response: HttpResponse, encoded: Encoded, options: SendOptions) -> list[ReplyPart]:
+        """A server that ignores the wish for a stream and answers in one piece, or a proxy with a page of its own."""
+        try:
+            data = await response.read()
+        except TransportError as error:
+            raise self._broken(error) from None
+        return parts_of(self._decode(data, encoded, options, response))
+
+    async def _send(
+        self, request: ModelRequest, body: JsonObject, options: SendOptions, *, stream: bool
+    ) -> HttpResponse:
+        endpoint = self.endpoint
+        limit = endpoint.timeouts.total if options.timeout is None else options.timeout
+        outgoing = HttpRequest(
+            url=url_of(endpoint, request.model, stream=stream),
+            headers=headers_of(endpoint, stream=stream),
+            body=dump(body),
+            timeout=0.0 if stream else limit,
+        )
+        try:
+            return await self._transport.send(outgoing)
+        except TransportError as error:
+            raise self._broken(error) from None
+
+    async def _read_error(self, response: HttpResponse) -> bytes:
+        try:
+            return (await response.read())[:_MAX_ERROR_BODY]
+        except TransportError:
+            return b""
+
+    async def _wait_or_give_up(self, attempt: int, error: ProviderError) -> None:
+        delay = delay_before(attempt, error.failure, self.endpoint.retry, self._random)
+        if delay is None:
+            raise error
+        await self._clock.sleep(delay)
+
+    def _failed(self, failure: Failure, response: HttpResponse) -> ProviderError:
+        date = response.headers.get("retry-after", "")
+        if failure.retry_after is None and response.status >= 300 and date and not date.isdigit():
+            failure = replace(failure, retry_after=seconds_until(date, self._clock.now()))
+        hide = self.endpoint.key.hide_in
+        clean = replace(
+            failure,
+            message=hide(failure.message),
+            body=hide(failure.body),
+            detail=failure.detail and hide(failure.detail),
+        )
+        return ProviderError(clean, hint=f"provider {self.endpoint.name}, status {failure.status}")
+
+    def _broken(self, error: TransportError) -> ProviderError:
+        failure = Failure(kind=error.kind, message=error.message, status=504 if error.kind == "timeout" else 502)
+        return ProviderError(failure, hint=f"provider {self.endpoint.name}")
+
+    def _unreadable(self, error: WireError, data: bytes, response: HttpResponse) -> ProviderError:
+        failure = Failure(
+            kind=FailureKind.BAD_RESPONSE,
+            message=f"The provider's answer cannot be read: {error.message}",
+            status=502,
+            body=data[:20_000].decode("utf-8", "replace"),
+        )
+        return self._failed(failure, response)
+
+
+def _allowed(overrides: JsonObject) -> JsonObject:
+    return {key: value for key, value in overrides.items() if key not in RESERVED} if overrides else overrides

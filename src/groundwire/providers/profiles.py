@@ -1,0 +1,50 @@
+"""What each provider and model family wants from its codec beyond the dialect, as far as it is known."""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
+from groundwire.codecs._ids import MISTRAL_IDS
+from groundwire.contracts.requests import Dialect
+
+
+_REASONING_MODEL = re.compile(r"(?:^|/)(?:o[1-9]|gpt-5|gpt-6)")
+_EFFORT_NONE = re.compile(r"(?:^|/)gpt-5\.(?:[4-9]|\d\d)")
+_REFUSED_BY_REASONING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
+_NO_SAMPLING = re.compile(r"opus-(?:4-[7-9]|[5-9])|sonnet-[5-9]|fable|mythos")
+_NO_FORCING = re.compile(r"fable|mythos")
+
+
+@lru_cache(maxsize=1024)
+def profile_of(dialect: Dialect, provider: str, model: str) -> Any:
+    """What this model wants beyond its dialect, by what is known of its family."""
+    if dialect == "gemini":
+        return gemini.profile_for(model)
+    if dialect == "anthropic":
+        return anthropic_messages.Profile(
+            allows_sampling=not _NO_SAMPLING.search(model), allows_forced_choice=not _NO_FORCING.search(model)
+        )
+    if dialect == "openai-responses":
+        return openai_responses.Profile(
+            dropped_options=_REFUSED_BY_REASONING if _REASONING_MODEL.search(model) else frozenset(),
+            group_calls=provider == "deepseek",
+        )
+    return _chat_profile(provider, model)
+
+
+def _chat_profile(provider: str, model: str) -> Any:
+    if provider == "openai":
+        return openai_chat.Profile(
+            dropped_options=_REFUSED_BY_REASONING if _REASONING_MODEL.search(model) else frozenset(),
+            effort_with_tools="none" if _EFFORT_NONE.search(model) else None,
+        )
+    if provider == "mistral":
+        return openai_chat.Profile(
+            max_tokens_field="max_tokens", call_ids=MISTRAL_IDS, tool_message_name=True, merge_same_role=True
+        )
+    if provider == "deepseek":
+        return openai_chat.Profile(
+            max_tokens_field="max_tokens", requires_reasoning_content="reasoner" in model or "v4" in model
+        )
+    return openai_chat.Profile(max_tokens_field="max_tokens")
