@@ -22,13 +22,12 @@ class Event(NamedTuple):
 class SseReader:
     """Feed bytes, get events. What `finish` returns was not closed by a blank line."""
 
-    __slots__ = ("_buffer", "_has_returns", "_scanned", "_started")
+    __slots__ = ("_buffer", "_scanned", "_started")
 
     def __init__(self) -> None:
         self._buffer = b""
         self._scanned = 0
         self._started = False
-        self._has_returns = False
 
     def feed(self, data: bytes) -> list[Event]:
         buffer = self._buffer + data if self._buffer else data
@@ -38,21 +37,35 @@ class SseReader:
                 return []
             self._started = True
             buffer = buffer.removeprefix(b"\xef\xbb\xbf")
-        if not self._has_returns:
-            self._has_returns = data.find(b"\r") >= 0
-            if not self._has_returns:
-                return self._split(buffer)
+        returns = buffer.count(b"\r")
+        if not returns:
+            return self._split(buffer, b"\n\n")
+        if returns == buffer.count(b"\r\n") == buffer.count(b"\n"):
+            return self._split(buffer, b"\r\n\r\n")
+        return self._search(buffer)
+
+    def finish(self) -> list[Event]:
+        event = _read(self._buffer)
+        self._buffer = b""
+        return [] if event is None else [event]
+
+    @property
+    def is_between_events(self) -> bool:
+        """Whether nothing is kept of what was fed, so that the next bytes begin an event."""
+        return self._started and not self._buffer
+
+    def _split(self, buffer: bytes, blank_line: bytes) -> list[Event]:
+        """Lines that all end alike, which is what servers send: ten times faster than looking for every ending."""
+        if buffer.find(blank_line, self._scanned) < 0:
+            self._keep(buffer)
+            return []
+        *blocks, rest = buffer.split(blank_line)
+        self._keep(rest)
+        return [event for block in blocks if (event := _read(block)) is not None]
+
+    def _search(self, buffer: bytes) -> list[Event]:
         events: list[Event] = []
         start = 0
-        if b"\r" not in buffer:  # nearly every server; searching one pair of signs is ten times faster
-            end = buffer.find(b"\n\n", self._scanned)
-            while end >= 0:
-                event = _read(buffer[start:end])
-                if event is not None:
-                    events.append(event)
-                start = end + 2
-                end = buffer.find(b"\n\n", start)
-            return self._keep(buffer[start:] if start else buffer, events)
         found = _BLANK_LINE.search(buffer, self._scanned)
         # A CR at the very end may be the first half of a CRLF that goes on in the next bytes.
         while found and not (found.end() == len(buffer) and buffer.endswith(b"\r")):
@@ -61,50 +74,14 @@ class SseReader:
                 events.append(event)
             start = found.end()
             found = _BLANK_LINE.search(buffer, start)
-<<<<<<< HEAD
-        self._buffer = buffer[start:] if start else buffer
-        self._keep(self._buffer)
+        self._keep(buffer[start:])
         return events
 
-    def _split(self, buffer: bytes) -> list[Event]:
-        """The common case, in which lines end with LF alone."""
-        end = buffer.find(b"\n\n", self._scanned)
-        if end < 0:
-            self._keep(buffer)
-            return []
-        if end == len(buffer) - 2:
-            self._buffer, self._scanned = b"", 0
-            event = _read(buffer[:end])
-            return [] if event is None else [event]
-        blocks = buffer.split(b"\n\n")
-        self._keep(blocks.pop())
-        return [event for block in blocks if (event := _read(block)) is not None]
-
-    def _keep(self, buffer: bytes) -> None:
-        self._buffer = buffer
-        self._scanned = max(0, len(buffer) - 3)
-        if len(buffer) > MAX_EVENT:
-            raise ValueError(f"an event of the stream has more than {MAX_EVENT} bytes")
-=======
-        return self._keep(buffer[start:] if start else buffer, events)
-
-    def _keep(self, rest: bytes, events: list[Event]) -> list[Event]:
+    def _keep(self, rest: bytes) -> None:
         self._buffer = rest
-        self._scanned = max(0, len(self._buffer) - 3)
-        if len(self._buffer) > MAX_EVENT:
+        self._scanned = max(0, len(rest) - 3)
+        if len(rest) > MAX_EVENT:
             raise ValueError(f"an event of the stream has more than {MAX_EVENT} bytes")
-        return events
-
-    @property
-    def is_between_events(self) -> bool:
-        """Whether nothing is kept of what was fed, so that the next bytes begin an event."""
-        return self._started and not self._buffer
->>>>>>> gem
-
-    def finish(self) -> list[Event]:
-        event = _read(self._buffer)
-        self._buffer = b""
-        return [] if event is None else [event]
 
 
 def _read(block: bytes) -> Event | None:
