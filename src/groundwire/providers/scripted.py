@@ -48,7 +48,10 @@ class Ask(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """One answer of the model: what it says, thinks and calls, and how it ends. `failure` instead of all that."""
+    """One answer of the model: what it says, thinks and calls, and how it ends. `failure` instead of all that.
+
+    `go_away`: before this answer, a live connection announces that it will close in so many seconds.
+    """
 
     text: str = ""
     calls: tuple[Ask, ...] = ()
@@ -56,6 +59,7 @@ class Answer(Struct, frozen=True):
     refusal: str = ""
     finish: FinishReason | None = None
     failure: Failure | None = None
+    go_away: float | None = None
 
 
 class Rule(Struct, frozen=True):

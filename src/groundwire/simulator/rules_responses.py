@@ -30,7 +30,7 @@ from groundwire.simulator.refusals import (
     refuse,
     text_of,
 )
-from groundwire.simulator.signatures import is_sealed
+from groundwire.simulator.signatures import unseal
 
 MAX_ID = 64
 _ITEM_ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -222,7 +222,7 @@ def _reasoning(asked: Asked) -> Iterator[Failure]:
                 "again with `store` set to true, or remove this item from your input.",
                 param="input",
             )
-        if token is not None and not is_sealed(text_of(token), asked.model):
+        if token is not None and unseal(text_of(token), asked.model) is None:
             yield refuse(
                 f"The encrypted content for item {item.get('id')} could not be verified.",
                 code="invalid_encrypted_content",

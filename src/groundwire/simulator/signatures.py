@@ -52,12 +52,13 @@ def seal(model: str, text: str) -> str:
     return _text(_digest("seal", family_of(model), text, {}) + text.encode("utf-8", "surrogatepass"))
 
 
-def is_sealed(token: str, model: str) -> bool:
+def unseal(token: str, model: str) -> str | None:
+    """The thoughts, if they are those that were sealed for this family."""
     data = read_base64(token)
     if data is None or len(data) < _SIZE:
-        return False
+        return None
     text = data[_SIZE:].decode("utf-8", "replace")
-    return hmac.compare_digest(data[:_SIZE], _digest("seal", family_of(model), text, {}))
+    return text if hmac.compare_digest(data[:_SIZE], _digest("seal", family_of(model), text, {})) else None
 
 
 def read_base64(text: str) -> bytes | None:
