@@ -26,6 +26,7 @@ COMMANDS = {
     "sessions": "List conversations.",
     "calls": "List calls.",
     "metrics": "Print counts, sizes and times of all calls.",
+    "simulate": "Serve a scripted model in every dialect, for tests.",
 }
 
 

@@ -39,8 +39,6 @@ def _walk(schema: Any, path: tuple[str, ...], *, strict: bool, depth: int) -> It
 
 
 def _strictly(schema: dict[str, Any], types: list[Any], context: str, depth: int) -> Iterator[str]:
-    if depth > _MAX_DEPTH:
-        yield f"{context}, nesting is limited to {_MAX_DEPTH} levels."
     for keyword in _NOT_STRICT:
         if keyword in schema:
             yield f"{context}, '{keyword}' is not permitted."
@@ -51,6 +49,8 @@ def _strictly(schema: dict[str, Any], types: list[Any], context: str, depth: int
         yield f"{context}, '{schema['format']}' is not a valid format."
     if "object" not in types:
         return
+    if depth > _MAX_DEPTH:
+        yield f"{context}, nesting is limited to {_MAX_DEPTH} levels."
     if schema.get("additionalProperties") is not False:
         yield f"{context}, 'additionalProperties' is required to be supplied and to be false."
     properties = schema.get("properties")

@@ -57,6 +57,8 @@ _MEMBERS: dict[str, frozenset[str]] = {
 
 
 def check(body: JsonObject, headers: Mapping[str, str], model: str) -> Failure | None:
+    for failure in _unknown(body, "request", ""):
+        return failure
     return first_refusal(RULES, Asked(body=members(body), headers=headers, model=model))
 
 
@@ -101,7 +103,6 @@ def _unknown(value: Any, kind: str, path: str) -> Iterator[Failure]:
 
 def _unknown_members(asked: Asked) -> Iterator[Failure]:
     body = asked.body
-    yield from _unknown(body, "request", "")
     for place, content in placed(body.get("contents")):
         yield from _unknown_in_content(content, f"contents[{place}]")
     if isinstance(body.get("systemInstruction"), dict):
@@ -111,10 +112,10 @@ def _unknown_members(asked: Asked) -> Iterator[Failure]:
         for number, declared in placed(members(tool).get("functionDeclarations")):
             yield from _unknown(declared, "declaration", f"tools[{place}].function_declarations[{number}]")
     config = members(body.get("toolConfig"))
-    yield from _unknown(config, "tool_config", "tool_config")
+    yield from _unknown(body.get("toolConfig"), "tool_config", "tool_config")
     yield from _unknown(config.get("functionCallingConfig"), "calling", "tool_config.function_calling_config")
     generation = members(body.get("generationConfig"))
-    yield from _unknown(generation, "generation", "generation_config")
+    yield from _unknown(body.get("generationConfig"), "generation", "generation_config")
     yield from _unknown(generation.get("thinkingConfig"), "thinking", "generation_config.thinking_config")
 
 

@@ -1,7 +1,7 @@
 """Scripts in files: what a scripted model says, as JSON or TOML.
 
-    {"answers": [{"calls": [{"name": "get_weather", "arguments": {"city": "Tokyo"}}]}, "It is sunny."],
-     "rules": [{"pattern": "refund", "answer": {"text": "I will look that up."}}]}
+{"answers": [{"calls": [{"name": "get_weather", "arguments": {"city": "Tokyo"}}]}, "It is sunny."],
+ "rules": [{"pattern": "refund", "answer": {"text": "I will look that up."}}]}
 """
 
 import re
