@@ -75,7 +75,7 @@ REFUSED = {
     "a nested tool": (body(tools=[{"type": "function", "function": {"name": "f"}}]), "'tools[0].name'"),
     "129 tools": (body(tools=[tool(f"f{n}") for n in range(129)]), "maximum length 128"),
     "a name twice": (body(tools=[tool(), tool()]), "duplicate tool name"),
-    "an array as root": (body(tools=[tool(parameters={"type": "array"})]), "type: \"object\""),
+    "an array as root": (body(tools=[tool(parameters={"type": "array"})]), 'type: "object"'),
     "strict": (body(tools=[tool(strict=True)]), "additionalProperties"),
     "choice without tools": (body(tool_choice="required"), "must be specified with 'tools'"),
     "an unknown choice": (body(tools=[tool()], tool_choice={"type": "function", "name": "g"}), "'g' not found"),
