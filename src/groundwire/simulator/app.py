@@ -243,6 +243,8 @@ def _read(body: JsonObject, route: Route, headers: Mapping[str, str]) -> tuple[M
     failure = _RULES[route.dialect](body, headers, model)
     if failure is not None:
         return ModelRequest(model=model), failure
+    if route.dialect == "gemini":
+        body = rules_gemini.with_whole_turns(body)
     return codec_of(route.dialect).decode_request(body, model=route.model, stream=route.stream), None
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from groundwire.contracts.canonical import JsonObject
@@ -78,13 +79,28 @@ def generation_of(model: str) -> tuple[int, int]:
 
 
 def contents_of(body: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Speaker and parts of each content. The old role of function results counts as the user."""
-    found = []
+    """Speaker and parts of each turn. The old role of function results counts as the user.
+
+    Contents of the model in a row are one turn: Google's own SDK keeps every chunk of a stream as a content.
+    """
+    found: list[tuple[str, list[dict[str, Any]]]] = []
     for content in objects(body.get("contents")):
         role = text_of(content.get("role")) or "user"
         parts = [members(part) for part in objects(content.get("parts"))]
-        found.append(("user" if role == "function" else role, parts))
+        if role == "model" and found and found[-1][0] == "model":
+            found[-1][1].extend(parts)
+        else:
+            found.append(("user" if role == "function" else role, parts))
     return found
+
+
+def with_whole_turns(body: JsonObject) -> JsonObject:
+    """The same request, in which what the model said in one go is one content."""
+    contents = objects(body.get("contents"))
+    if all(before.get("role") != "model" or after.get("role") != "model" for before, after in pairwise(contents)):
+        return body
+    joined = [{"role": role, "parts": parts} for role, parts in contents_of(body)]
+    return {**body, "contents": joined}  # type: ignore[dict-item]
 
 
 def calls_in(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
