@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -462,6 +464,22 @@ async def test_a_conversation_is_carried_on_by_another_process_of_the_same_scrip
         refused, _, message = await ask(second, path, body)
     assert (status, read("gemini", data).text) == (200, "Sunny and cold.")
     assert (refused, b"thought_signature" in message) == (400, True)
+
+
+async def test_what_is_no_http_gets_a_status_and_the_door():
+    async with simulator() as running:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(running.url.rsplit(":", 1)[1]))
+        writer.write(b"\x16\x03\x01 this is no HTTP\r\n\r\n")
+        async with asyncio.timeout(LIMIT):
+            received = await reader.read()
+        writer.close()
+    assert (received.split()[1], running.requests) == (b"400", [])
+
+
+def test_the_helpers_for_tests_load_no_server():
+    program = "import sys, groundwire.testing; print([m for m in ('h11', 'websockets') if m in sys.modules])"
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert printed.stdout == "[]\n"
 
 
 async def test_the_environment_points_every_sdk_at_the_server():

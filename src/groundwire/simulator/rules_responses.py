@@ -273,7 +273,7 @@ def _choice(asked: Asked) -> Iterator[Failure]:
     declared = {text_of(tool.get("name")) for tool in tools}
     entries = objects(choice.get("tools")) if choice.get("type") == "allowed_tools" else [choice]
     for entry in entries:
-        if entry.get("type") in ("function", "custom") and entry.get("name") not in declared:
+        if entry.get("type") in ("function", "custom") and text_of(entry.get("name")) not in declared:
             yield refuse(
                 f"Tool choice '{entry.get('name')}' not found in 'tools' parameter.",
                 param="tool_choice",
