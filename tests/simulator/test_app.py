@@ -193,6 +193,13 @@ async def test_what_came_in_is_kept_without_its_keys():
     assert "s3cret" not in repr(seen)
 
 
+async def test_only_as_many_requests_are_kept_as_wanted():
+    async with Simulator(ScriptedModel("Hello."), keep=2) as running:
+        for path in ("/a", "/b", "/c"):
+            await ask(running, path, {})
+    assert [seen.path for seen in running.requests] == ["/b", "/c"]
+
+
 @pytest.mark.parametrize(
     ("path", "headers", "member"),
     [

@@ -10,7 +10,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.testing import Answer, Ask, FakeClock, simulator
+from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, simulator
 
 LIMIT = 20
 MODEL = "models/gemini-live-2.5-flash"
@@ -313,6 +313,15 @@ async def test_a_failure_of_the_script_closes_the_session():
     async with simulator(Answer(failure=failure)) as running, session(running) as client:
         await client.say("hi")
         assert await client.closed() == (1011, "Deadline expired.")
+
+
+async def test_a_script_whose_own_code_fails_closes_the_session():
+    def otherwise(request):
+        raise KeyError("gone")
+
+    async with simulator(model=ScriptedModel(otherwise=otherwise)) as running, session(running) as client:
+        await client.say("hi")
+        assert await client.closed() == (1011, "The simulator failed: KeyError: 'gone'")
 
 
 async def test_a_session_needs_the_key_too():

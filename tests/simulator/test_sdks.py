@@ -7,7 +7,8 @@ import anthropic
 import openai
 import pytest
 from google import genai
-from google.genai import errors, types
+from google.genai import errors, live, types
+from websockets.asyncio.client import connect
 
 from groundwire.testing import Answer, Ask, Fault, FaultKind, ModelFaults, simulator
 
@@ -324,3 +325,53 @@ async def test_gemini_raises_its_own_exceptions():
     assert limited.value.details["error"]["details"][0]["retryDelay"] == "3s"
     assert (overloaded.value.code, overloaded.value.status) == (503, "UNAVAILABLE")
     assert (refused.value.code, refused.value.status) == (400, "INVALID_ARGUMENT")
+
+
+# Gemini Live
+
+
+@pytest.fixture
+def plain_sockets(monkeypatch):
+    """The SDK knows only wss, and the simulator only ws."""
+
+    def connect_plainly(uri, *, ssl=None, **options):
+        return connect(uri.replace("wss://", "ws://"), **options)
+
+    monkeypatch.setattr(live, "ws_connect", connect_plainly)
+
+
+async def test_gemini_live_completes_a_conversation(plain_sockets):
+    script = (SCRIPT[1], Answer("Sunny everywhere."), Answer("You are welcome."))
+    native = types.FunctionDeclaration(
+        name="get_weather",
+        parameters=types.Schema(type=types.Type.OBJECT, properties={"city": types.Schema(type=types.Type.STRING)}),
+    )
+    config = types.LiveConnectConfig(
+        response_modalities=[types.Modality.AUDIO],
+        output_audio_transcription=types.AudioTranscriptionConfig(),
+        session_resumption=types.SessionResumptionConfig(),
+        tools=[types.Tool(function_declarations=[native])],
+    )
+    calls, said, sound, handles = [], "", b"", []
+    async with (
+        simulator(*script) as running,
+        gemini_client(running) as client,
+        client.live.connect(model="gemini-live-2.5-flash", config=config) as session,
+    ):
+        for text in ("How is the weather?", "Thanks."):
+            await session.send_client_content(turns=types.Content(role="user", parts=[types.Part(text=text)]))
+            async for message in session.receive():
+                if message.tool_call:
+                    calls += message.tool_call.function_calls
+                    answers = [
+                        types.FunctionResponse(id=c.id, name=c.name, response={"output": "sunny"}) for c in calls
+                    ]
+                    await session.send_tool_response(function_responses=answers)
+                if message.session_resumption_update and message.session_resumption_update.resumable:
+                    handles.append(message.session_resumption_update.new_handle)
+                sound += message.data or b""
+                if message.server_content and message.server_content.output_transcription:
+                    said += message.server_content.output_transcription.text
+    assert [call.args for call in calls] == [{"city": city} for city in CITIES]
+    assert (said, len(sound)) == ("Sunny everywhere.You are welcome.", 33 * 480)
+    assert len(handles) >= 1

@@ -50,7 +50,7 @@ def simulate(
 
     model = read_script(script) if script is not None else None
     faults = ModelFaults(seed=seed, rate=rate) if seed is not None else None
-    asyncio.run(_serve(Simulator(model, faults=faults, key=key), host, port, as_json=as_json))
+    asyncio.run(_serve(Simulator(model, faults=faults, key=key, keep=0), host, port, as_json=as_json))
 
 
 async def _serve(simulator: "Simulator", host: str, port: int, *, as_json: bool) -> None:

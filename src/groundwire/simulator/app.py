@@ -67,7 +67,8 @@ class Simulator:
     """Serves a scripted model on a real socket.
 
     `piece` is how many characters a streamed piece has, `pause` how many seconds pass between two of them. With a `key`,
-    requests without it are refused. Faults count the requests for answers, from 0.
+    requests without it are refused. Faults count the requests for answers, from 0. `keep` limits how many requests are
+    remembered, newest last.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Simulator:
         clock: Clock | None = None,
         piece: int = 12,
         pause: float = 0.0,
+        keep: int | None = None,
     ) -> None:
         self.requests: list[SeenRequest] = []
         self.url = ""
@@ -88,6 +90,8 @@ class Simulator:
         self._clock = clock or SystemClock()
         self._piece = piece
         self._pause = pause
+        self._keep = keep
+        self._received = 0
         self._answered = 0
         self._server = HttpServer(self._handle)
 
@@ -142,8 +146,11 @@ class Simulator:
 
     async def _handle(self, request: Request) -> Response | Upgrade:
         route = route_of(request.method, request.target, request.headers)
+        self._received += 1
         self.requests.append(_seen(request))
-        request_id = derived_id(f"{self.url}:{len(self.requests)}", _REQUEST_IDS)
+        if self._keep is not None:
+            del self.requests[: len(self.requests) - self._keep]
+        request_id = derived_id(f"{self.url}:{self._received}", _REQUEST_IDS)
         headers = request_id_headers(route.dialect, request_id)
         try:
             answer = self._refusal(request, route) or self._answer(request, route, headers)

@@ -187,6 +187,9 @@ class LiveSession:
         except WireError as error:
             await self._socket.close(1007, str(error))
             return
+        except Exception as error:  # noqa: BLE001 - a script's own code may raise anything; the client gets to see it
+            await self._socket.close(1011, f"The simulator failed: {type(error).__name__}: {error}")
+            return
         if answer.failure is not None:
             await self._socket.close(1011, answer.failure.message)
             return
