@@ -261,6 +261,15 @@ async def test_rules_come_before_answers_and_failures_are_told():
     assert texts == ["I will look.", "Hello.", 400]
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_failure_of_a_script_needs_no_status(dialect):
+    failure = Failure(kind=FailureKind.RATE_LIMIT, message="slowly", retry_after=2)
+    async with simulator(Answer(failure=failure)) as running:
+        status, headers, data = await ask_in(running, dialect)
+    told = codec_of(dialect).decode_error(status, data, headers)
+    assert (status, told.kind, told.message, told.retry_after) == (429, FailureKind.RATE_LIMIT, "slowly", 2)
+
+
 async def test_a_script_whose_own_code_fails_is_an_error_of_the_server():
     def otherwise(request):
         raise KeyError("gone")

@@ -127,6 +127,17 @@ REFUSED = {
     "citations of a user": (body(user({**text("a"), "citations": [{}]})), NEW, "citations"),
     "prefill of a new model": ({**body(assistant(text("The"))), "model": "claude-opus-4-6"}, OLD, "prefill"),
     "prefill that ends in a space": (body(assistant(text("The "))), OLD, "trailing whitespace"),
+    "messages as an object": ({**body(), "messages": {}}, OLD, "valid list"),
+    "content as a number": (body({"role": "user", "content": 7}), OLD, "messages.1.content"),
+    "a blank message": (body({"role": "user", "content": " "}), OLD, "non-whitespace"),
+    "a text block without text": (body(user({"type": "text"})), OLD, "text: Field required"),
+    "a dotted name in history": (body(assistant(use(name="a.b")), user(result())), OLD, "tool_use.name"),
+    "a result of an assistant": (body(assistant(result())), OLD, "can only be in `user` messages"),
+    "no id": (body(assistant(use(""))), OLD, "tool_use.id: Field required"),
+    "tools as an object": (body(tools={}), OLD, "tools: Input should be a valid list"),
+    "no budget": (body(thinking={"type": "enabled"}), OLD, "budget_tokens: Field required"),
+    "thoughts of a user": (body(user(thought())), OLD, "can only be in `assistant` messages"),
+    "redacted thoughts without data": (step({"type": "redacted_thinking"}, use()), OLD, "data: Field required"),
 }  # fmt: skip
 
 

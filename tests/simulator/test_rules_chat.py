@@ -104,6 +104,17 @@ REFUSED = {
     "effort with tools": ({**body(tools=[tool()], reasoning_effort="low"), "model": "gpt-5.4"}, "/v1/responses"),
     "effort of a newer model": ({**body(tools=[tool()]), "model": "gpt-5.6"}, "/v1/responses"),
     "output": (body(response_format={"type": "json_schema", "json_schema": {"name": "o", "strict": True, "schema": OBJECT}}), "response_format 'o'"),
+    "messages as an object": ({"model": "m", "messages": {}}, "expected an array of objects"),
+    "a message as a text": ({"model": "m", "messages": ["hi"]}, "expected an object, but got a string"),
+    "content as a number": (body({"role": "user", "content": 7}), "got an integer"),
+    "no calls": (body(asks(content="a")), "empty array"),
+    "a call without a type": (body(asks({**call(), "type": None}), result()), "Invalid value: 'None'"),
+    "tools as an object": (body(tools={}), "expected an array of objects"),
+    "a tool of another kind": (body(tools=[{"type": "retrieval"}]), "Invalid value: 'retrieval'"),
+    "a flat tool": (body(tools=[{"type": "function", "name": "f"}]), "'tools[0].function'"),
+    "strict, a reference with siblings": (body(tools=[tool(parameters={**STRICT, "properties": {"x": {"$ref": "#", "title": "t"}}}, strict=True)]), "$ref cannot have keywords"),
+    "strict, an unknown format": (body(tools=[tool(parameters={**STRICT, "properties": {"x": {"type": "string", "format": "uri"}}}, strict=True)]), "'uri' is not a valid format"),
+    "strict, inside anyOf": (body(tools=[tool(parameters={**STRICT, "properties": {"x": {"anyOf": [{"type": "string", "minLength": 1}]}}}, strict=True)]), "'minLength' is not permitted"),
 }  # fmt: skip
 
 

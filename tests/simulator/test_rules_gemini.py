@@ -125,6 +125,11 @@ REFUSED = {
     "allowed names with AUTO": ({**declared(), "toolConfig": {"functionCallingConfig": {"mode": "AUTO", "allowedFunctionNames": ["f"]}}}, "only be set when"),
     "an unknown allowed name": ({**declared(), "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["g"]}}}, "not declared: g"),
     "a wrong mode": ({**declared(), "toolConfig": {"functionCallingConfig": {"mode": "REQUIRED"}}}, "mode"),
+    "parameters as a text": (declared("object"), "Schema"),
+    "an unknown keyword inside anyOf": (native(x={"anyOf": [{"type": "STRING", "const": "a"}]}), "any_of[0]"),
+    "a call without a name": (body(model({"functionCall": {}}), user(answer())), "function_call.name"),
+    "an answer without a name": (body(model(call()), user(answer(""))), "function_response.name"),
+    "a call of a user": (body(user(call())), "with the role model"),
 }  # fmt: skip
 
 

@@ -80,6 +80,15 @@ REFUSED = {
     "choice without tools": (body(tool_choice="required"), "must be specified with 'tools'"),
     "an unknown choice": (body(tools=[tool()], tool_choice={"type": "function", "name": "g"}), "'g' not found"),
     "strict output": (body(text={"format": {"type": "json_schema", "name": "o", "strict": True, "schema": OBJECT}}), "response_format 'o'"),
+    "input as an object": ({"model": MODEL, "input": {}}, "Invalid type for 'input'"),
+    "an item as a text": ({"model": MODEL, "input": ["hi"]}, "Invalid type for 'input[0]'"),
+    "an item without a type": (body({"text": "hi"}), "'input[1].type'"),
+    "content as a number": (body({"role": "user", "content": 7}), "got an integer"),
+    "an item id of 65": (body(call(id="fc_" + "1" * 62), result()), "maximum length 64"),
+    "no call id": (body(call("")), "'input[1].call_id'"),
+    "an output as an object": (body(call(), result(output={})), "got an object"),
+    "a tool without a type": (body(tools=[{"name": "f"}]), "'tools[0].type'"),
+    "a wrong choice": (body(tools=[tool()], tool_choice="any"), "Invalid value: 'any'"),
 }  # fmt: skip
 
 

@@ -30,17 +30,19 @@ def json_response(
 
 def error_response(failure: Failure, route: Route, headers: dict[str, str], *, clock: Clock) -> Response:
     """The failure as its dialect says it; a hint when to come back stands where clients of that dialect look for it."""
-    _, body = codec_of(route.dialect).encode_error(failure)
+    status, body = codec_of(route.dialect).encode_error(failure)
+    if kind_of_status(failure.status) is failure.kind:
+        status = failure.status  # as it was wanted, also where this dialect would choose another one
     error = body.get("error")
     if route.dialect == "gemini" and isinstance(error, dict):
-        error["code"] = failure.status
+        error["code"] = status
     shown = dict(headers)
     if failure.retry_after is not None and route.dialect != "gemini":
         shown["retry-after"] = f"{failure.retry_after:g}"
         if route.dialect != "anthropic":
             shown["retry-after-ms"] = f"{failure.retry_after * 1000:g}"
     wrapped: JsonValue = [body] if route.array else body
-    return json_response(wrapped, shown, clock=clock, status=failure.status)
+    return json_response(wrapped, shown, clock=clock, status=status)
 
 
 def failure_of(fault: Fault) -> Failure:
