@@ -1,4 +1,5 @@
-"""Doubles and assertions for users' own tests: a clock that stands still, flags, fault plans, a runtime in memory.
+"""Doubles and assertions for users' own tests: a clock that stands still, flags, fault plans, a runtime in memory, and
+models that say what they were told to say, in process or behind a real socket.
 
 Nothing here knows a test runner, and nothing outside tests needs it.
 
@@ -8,20 +9,43 @@ Nothing here knows a test runner, and nothing outside tests needs it.
 """
 
 import asyncio
+import contextlib
 import os
 import signal
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from groundwire.assembly import Runtime
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import ErrorType
+from groundwire.contracts.ports import Clock
 from groundwire.contracts.results import ErrorInfo, ToolResult
+from groundwire.providers.faults import Fault, FaultKind, ModelFaults
+from groundwire.providers.scripted import Answer, Ask, Rule, ScriptedModel
 from groundwire.registry import Registry, Tool, tool
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.dispatcher import STEPS
 
-__all__ = ["FakeClock", "FaultPlan", "KillAt", "StaticFlags", "assert_failed", "assert_ok", "runtime_for"]
+if TYPE_CHECKING:
+    from groundwire.simulator.app import Simulator
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "FakeClock",
+    "Fault",
+    "FaultKind",
+    "FaultPlan",
+    "KillAt",
+    "ModelFaults",
+    "Rule",
+    "ScriptedModel",
+    "StaticFlags",
+    "assert_failed",
+    "assert_ok",
+    "runtime_for",
+    "simulator",
+]
 
 EPOCH = 1_700_000_000.0
 """Where a fake clock starts unless told otherwise: 2023-11-14T22:13:20Z."""
@@ -120,6 +144,29 @@ def runtime_for(*tools: Tool | Callable[..., Any], **options: Any) -> Runtime:
     """A runtime in memory for these tools; plain functions become tools. Takes the options of `Runtime`."""
     registry = Registry([item if isinstance(item, Tool) else tool(item) for item in tools])
     return Runtime(registry, options.pop("store", "memory://"), **options)
+
+
+@contextlib.asynccontextmanager
+async def simulator(
+    *answers: Answer | str,
+    rules: Sequence[Rule] = (),
+    model: ScriptedModel | None = None,
+    faults: ModelFaults | None = None,
+    key: str = "",
+    clock: Clock | None = None,
+    piece: int = 12,
+    pause: float = 0.0,
+) -> "AsyncIterator[Simulator]":
+    """A scripted model behind a real socket, in every dialect, until the block ends.
+
+    Its `url`, `openai_url`, `anthropic_url`, `gemini_url` and `live_url` are what clients are pointed at, `requests` is
+    what came in. Needs the extra `simulator`.
+    """
+    from groundwire.simulator.app import Simulator
+
+    scripted = model or ScriptedModel(*answers, rules=rules)
+    async with Simulator(scripted, faults=faults, key=key, clock=clock, piece=piece, pause=pause) as running:
+        yield running
 
 
 def assert_ok(result: ToolResult) -> JsonValue:

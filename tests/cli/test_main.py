@@ -52,6 +52,7 @@ def test_the_commands_that_the_design_names_are_there():
         "sessions list",
         "calls list",
         "metrics",
+        "simulate",
     }
 
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "calls": "List calls.",
     "translate": "Write a request or answer of one model API in another.",
     "metrics": "Print counts, sizes and times of all calls.",
+    "simulate": "Serve a scripted model in every dialect, for tests.",
 }
 
 

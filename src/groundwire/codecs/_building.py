@@ -207,7 +207,7 @@ class ReplyBuilder:
                 origin=item.call.origin,
             )
             item = CallItem(call=call, complete=item.complete, split=item.split, private=item.private)
-            self.out.append(CallStarted(index=len(self._items), call_id=call_id, name=call.name, private=item.private))
+            self.out.append(CallStarted(index=len(self._items), call_id=call_id, name=call.name))
             self.out.append(CallDelta(index=len(self._items), text=call.raw))
         elif isinstance(item, Message) and item.text:
             self.out.append(TextDelta(index=len(self._items), text=item.text))

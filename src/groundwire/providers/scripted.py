@@ -38,7 +38,7 @@ ORIGIN = "scripted"
 _NO_OPTIONS = SendOptions()
 
 
-class Ask(Struct, frozen=True):
+class Ask(Struct, frozen=True, forbid_unknown_fields=True):
     """A call that the model makes. `raw` is for argument texts that no object can spell, such as broken JSON."""
 
     name: str
@@ -47,8 +47,11 @@ class Ask(Struct, frozen=True):
     raw: str | None = None
 
 
-class Answer(Struct, frozen=True):
-    """One answer of the model: what it says, thinks and calls, and how it ends. `failure` instead of all that."""
+class Answer(Struct, frozen=True, forbid_unknown_fields=True):
+    """One answer of the model: what it says, thinks and calls, and how it ends. `failure` instead of all that.
+
+    `go_away`: before this answer, a live connection announces that it will close in so many seconds.
+    """
 
     text: str = ""
     calls: tuple[Ask, ...] = ()
@@ -56,9 +59,10 @@ class Answer(Struct, frozen=True):
     refusal: str = ""
     finish: FinishReason | None = None
     failure: Failure | None = None
+    go_away: float | None = None
 
 
-class Rule(Struct, frozen=True):
+class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     """An answer for a last message (the user's, or a tool's result) that the pattern is found in."""
 
     pattern: str

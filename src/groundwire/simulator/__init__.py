@@ -1,4 +1,5 @@
-"""The place for a local server that behaves like the model vendors, faults included.
+"""A local server that behaves like the model vendors, faults included, for scripts that live in providers.
 
-It will only serve the scripts that live in providers, and not know the runtime that is tried against it.
+`app` is the server, `rules_*` what each API refuses, `live` a session of Gemini Live. Does not know the runtime that is
+tried against it, nor any other door.
 """

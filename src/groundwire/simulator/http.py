@@ -73,7 +73,11 @@ class HttpServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_BODY)
         while True:
-            request = await _read_request(connection, reader, writer)
+            try:
+                request = await _read_request(connection, reader, writer)
+            except h11.RemoteProtocolError as error:
+                await _refuse(connection, writer, error.error_status_hint)
+                return
             if request is None:
                 return
             answer = await self._handler(request)
@@ -105,7 +109,7 @@ async def _read_request(
         elif isinstance(event, h11.Data):
             size += len(event.data)
             if size > MAX_BODY:
-                return None
+                raise h11.RemoteProtocolError("the body is too large", error_status_hint=413)
             body.append(bytes(event.data))
         elif isinstance(event, h11.EndOfMessage) or event is h11.PAUSED:
             break
@@ -117,6 +121,14 @@ async def _read_request(
     return Request(
         method=head.method.decode("ascii"), target=head.target.decode("latin-1"), headers=headers, body=b"".join(body)
     )
+
+
+async def _refuse(connection: h11.Connection, writer: asyncio.StreamWriter, status: int) -> None:
+    """What is no HTTP, or too much of it, gets a status if there is still room for one."""
+    if connection.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+        headers = [("content-length", "0"), ("connection", "close")]
+        writer.write(connection.send(h11.Response(status_code=status, headers=headers)) or b"")
+        await writer.drain()
 
 
 async def _write_response(connection: h11.Connection, writer: asyncio.StreamWriter, response: Response) -> bool:

@@ -1,0 +1,82 @@
+"""`groundwire simulate`: a scripted model on a port, in every dialect, until it is stopped."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from groundwire.cli.options import global_options, json_option
+from groundwire.cli.output import print_json, print_text
+
+if TYPE_CHECKING:
+    from groundwire.simulator.app import Simulator
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8742, show_default=True, help="The port; 0 takes a free one."
+)
+@click.option("--script", metavar="FILE", type=click.Path(), help="Answers and rules, as JSON or TOML.")
+@click.option("--faults", "seed", metavar="SEED", type=int, help="Misbehave by plan: the same seed, the same faults.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="The share of requests that meet a fault.",
+)
+@click.option("--key", metavar="K", default="", help="Refuse requests without this key.")
+@json_option
+@global_options()
+def simulate(
+    host: str, port: int, script: str | None, seed: int | None, rate: float, key: str, *, as_json: bool
+) -> None:
+    """Serve a scripted model in every dialect, for tests.
+
+    It speaks OpenAI Chat, OpenAI Responses, Anthropic Messages, Gemini and Gemini Live, and refuses what they refuse. It
+    prints what to export, and serves until Ctrl-C. Without a script it chooses tools by the words of the last message.
+    """
+    import asyncio
+
+    from groundwire.contracts.errors import ConfigError
+
+    try:
+        from groundwire.simulator.app import Simulator
+    except ImportError as error:
+        message = f"The simulator needs {error.name}, which is not installed."
+        raise ConfigError(message, hint="pip install 'groundwire[simulator]'") from None
+    from groundwire.providers.faults import ModelFaults
+    from groundwire.simulator.scripts import read_script
+
+    model = read_script(script) if script is not None else None
+    faults = ModelFaults(seed=seed, rate=rate) if seed is not None else None
+    asyncio.run(_serve(Simulator(model, faults=faults, key=key, keep=0), host, port, as_json=as_json))
+
+
+async def _serve(simulator: "Simulator", host: str, port: int, *, as_json: bool) -> None:
+    import asyncio
+    import signal
+
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    await simulator.start(host, port)
+    try:
+        _announce(simulator, as_json=as_json)
+        await stopped.wait()
+    finally:
+        await simulator.close()
+
+
+def _announce(simulator: "Simulator", *, as_json: bool) -> None:
+    import sys
+
+    if as_json:
+        print_json({"url": simulator.url, "live_url": simulator.live_url, "environment": simulator.environment})
+    else:
+        print_text(f"Listening on {simulator.url}, Gemini Live on {simulator.live_url}")
+        print_text("For the vendors' SDKs and for groundwire:")
+        for name, value in simulator.environment.items():
+            print_text(f"  export {name}={value}")
+    sys.stdout.flush()

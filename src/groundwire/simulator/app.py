@@ -1,0 +1,264 @@
+"""The simulator: a server that speaks the four HTTP dialects and Gemini Live, and knows nothing but a script.
+
+A request is checked by the rules of its dialect, read by our codec, answered by the scripted model, and sent back as
+the provider would send it, faults included. It keeps no conversation: everything it needs stands in the request.
+"""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from groundwire.codecs._building import parts_of
+from groundwire.codecs._ids import IdRule, derived_id
+from groundwire.codecs._json import dump, read_object
+from groundwire.codecs.dialects import codec_of
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.errors import WireError
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.ports import Clock
+from groundwire.contracts.replies import Reply
+from groundwire.contracts.requests import ModelRequest
+from groundwire.providers.faults import Fault, FaultKind, ModelFaults
+from groundwire.providers.scripted import Answer, ScriptedModel, to_reply
+from groundwire.runtime.clock import SystemClock
+from groundwire.simulator import rules_anthropic, rules_chat, rules_gemini, rules_responses
+from groundwire.simulator.dressing import dressed
+from groundwire.simulator.http import HttpServer, Request, Response, Upgrade
+from groundwire.simulator.live import serve_live
+from groundwire.simulator.responding import (
+    error_response,
+    failure_of,
+    json_response,
+    model_body,
+    models_body,
+    paced,
+    request_id_headers,
+    silence,
+    web_page,
+    with_one_id,
+)
+from groundwire.simulator.routes import SECRET_HEADERS, Route, keys_in, route_of, without_key
+
+MODELS = ("gpt-5.2", "claude-opus-4-6", "gemini-3-flash")
+"""What the lists of models show. Any other name is answered too."""
+
+_RULES = {
+    "openai-chat": rules_chat.check,
+    "openai-responses": rules_responses.check,
+    "anthropic": rules_anthropic.check,
+    "gemini": rules_gemini.check,
+}
+_REQUEST_IDS = IdRule(pattern="", prefix="req_", length=28)
+
+
+class SeenRequest(Struct, frozen=True, kw_only=True):
+    """A request as it came in, without its keys. `body` is None where there was no JSON."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: JsonValue = None
+
+
+class Simulator:
+    """Serves a scripted model on a real socket.
+
+    `piece` is how many characters a streamed piece has, `pause` how many seconds pass between two of them. With a `key`,
+    requests without it are refused. Faults count the requests for answers, from 0. `keep` limits how many requests are
+    remembered, newest last.
+    """
+
+    def __init__(
+        self,
+        model: ScriptedModel | None = None,
+        *,
+        faults: ModelFaults | None = None,
+        key: str = "",
+        clock: Clock | None = None,
+        piece: int = 12,
+        pause: float = 0.0,
+        keep: int | None = None,
+    ) -> None:
+        self.requests: list[SeenRequest] = []
+        self.url = ""
+        self._model = model or ScriptedModel()
+        self._faults = faults or ModelFaults()
+        self._key = key
+        self._clock = clock or SystemClock()
+        self._piece = piece
+        self._pause = pause
+        self._keep = keep
+        self._received = 0
+        self._answered = 0
+        self._server = HttpServer(self._handle)
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        bound = await self._server.start(host, port)
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{bound}"
+
+    async def close(self) -> None:
+        await self._server.close()
+
+    async def __aenter__(self) -> Self:
+        if not self.url:
+            await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def openai_url(self) -> str:
+        return f"{self.url}/v1"
+
+    @property
+    def anthropic_url(self) -> str:
+        return self.url
+
+    @property
+    def gemini_url(self) -> str:
+        return self.url
+
+    @property
+    def live_url(self) -> str:
+        method = "google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
+        return f"{self.url.replace('http://', 'ws://', 1)}/ws/{method}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What to export so that the vendors' SDKs, and Groundwire, talk to this server."""
+        key = self._key or "simulator"
+        return {
+            "OPENAI_BASE_URL": self.openai_url,
+            "OPENAI_API_KEY": key,
+            "ANTHROPIC_BASE_URL": self.anthropic_url,
+            "ANTHROPIC_API_KEY": key,
+            "GEMINI_BASE_URL": self.gemini_url,
+            "GOOGLE_GEMINI_BASE_URL": self.gemini_url,
+            "GEMINI_API_KEY": key,
+        }
+
+    async def _handle(self, request: Request) -> Response | Upgrade:
+        route = route_of(request.method, request.target, request.headers)
+        self._received += 1
+        self.requests.append(_seen(request))
+        if self._keep is not None:
+            del self.requests[: len(self.requests) - self._keep]
+        request_id = derived_id(f"{self.url}:{self._received}", _REQUEST_IDS)
+        headers = request_id_headers(route.dialect, request_id)
+        try:
+            answer = self._refusal(request, route) or self._answer(request, route, headers)
+        except WireError as error:
+            answer = Failure(kind=FailureKind.INVALID_REQUEST, message=str(error), status=400)
+        except Exception as error:  # noqa: BLE001 - a script's own code may raise anything; the client gets to see it
+            message = f"The simulator failed: {type(error).__name__}: {error}"
+            answer = Failure(kind=FailureKind.SERVER, message=message, status=500)
+        if isinstance(answer, Failure):
+            return error_response(replace(answer, request_id=request_id), route, headers, clock=self._clock)
+        return answer
+
+    def _refusal(self, request: Request, route: Route) -> Failure | None:
+        if route.action == "unknown":
+            message = f"There is no {request.method} {without_key(request.target)} here."
+            return Failure(kind=FailureKind.NOT_FOUND, message=message, status=404)
+        if self._key and self._key not in keys_in(request.target, request.headers):
+            message = "The API key is missing or not valid."
+            return Failure(kind=FailureKind.AUTHENTICATION, message=message, status=401)
+        return None
+
+    def _answer(self, request: Request, route: Route, headers: dict[str, str]) -> Response | Upgrade | Failure:
+        created = int(self._clock.now())
+        if route.action == "live":
+            return serve_live(request, self._model, clock=self._clock, piece=self._piece, pause=self._pause)
+        if route.action == "models":
+            return json_response(models_body(route.dialect, MODELS, created=created), headers, clock=self._clock)
+        if route.action == "model":
+            return json_response(model_body(route.dialect, route.model, created=created), headers, clock=self._clock)
+        if route.action == "count":
+            return self._count(request, route, headers)
+        number, self._answered = self._answered, self._answered + 1
+        fault = self._faults.fault(number)
+        if fault is not None and fault.kind is FaultKind.TIMEOUT:
+            return silence(fault, self._clock)
+        if fault is not None and fault.kind is FaultKind.STATUS:
+            return failure_of(fault)
+        if fault is not None and fault.kind is FaultKind.WRONG_CONTENT_TYPE:
+            return web_page()
+        return self._generate(request, route, headers, fault)
+
+    def _generate(
+        self, request: Request, route: Route, headers: dict[str, str], fault: Fault | None
+    ) -> Response | Failure:
+        body = read_object(request.body)
+        asked, failure = _read(body, route, request.headers)
+        if failure is not None:
+            return failure
+        answer = self._model.answer(asked)
+        if answer.failure is not None:
+            return answer.failure
+        reply = dressed(answer, asked, body, route.dialect, fault=fault, created=int(self._clock.now()))
+        call_ids = [item.call.call_id for item in reply.calls]
+        is_double = fault is not None and fault.kind is FaultKind.DUPLICATE_IDS
+        if asked.stream:
+            pieces = self._pieces(reply, asked, route)
+            if is_double:
+                pieces = [with_one_id(piece, call_ids) for piece in pieces]
+            kind = "application/json; charset=utf-8" if route.array else "text/event-stream; charset=utf-8"
+            chunks = paced(pieces, clock=self._clock, pause=self._pause, fault=fault)
+            return Response(headers={"content-type": kind, **headers}, chunks=chunks)
+        sent = codec_of(route.dialect).encode_response(reply, request=asked).body
+        if is_double:
+            sent = read_object(with_one_id(dump(sent), call_ids))
+        return json_response(sent, headers, clock=self._clock, fault=fault)
+
+    def _pieces(self, reply: Reply, asked: ModelRequest, route: Route) -> list[bytes]:
+        """All pieces of the stream, made before the first is sent, so that a mistake is still an error status."""
+        options: dict[str, Any] = {"array": True} if route.array else {}
+        encoder = codec_of(route.dialect).StreamEncoder(request=asked, **options)
+        pieces = [encoder.feed(part) for part in parts_of(reply, piece=self._piece)]
+        return [*pieces, encoder.finish()]
+
+    def _count(self, request: Request, route: Route, headers: dict[str, str]) -> Response | Failure:
+        body = read_object(request.body)
+        inner = body.get("generateContentRequest") or body.get("generate_content_request")
+        if route.dialect == "gemini" and isinstance(inner, dict):
+            body = inner
+        if route.dialect == "anthropic":
+            body = {"max_tokens": 1, **body}
+        asked, failure = _read(body, route, request.headers)
+        if failure is not None:
+            return failure
+        usage = to_reply(Answer(), asked).usage
+        tokens = 0 if usage is None else usage.input
+        names = {"gemini": "totalTokens"}
+        counted: JsonObject = {names.get(route.dialect, "input_tokens"): tokens}
+        if route.dialect == "openai-responses":
+            counted["object"] = "response.input_tokens"
+        return json_response(counted, headers, clock=self._clock)
+
+
+def _read(body: JsonObject, route: Route, headers: Mapping[str, str]) -> tuple[ModelRequest, Failure | None]:
+    """The request, or why the provider would refuse it; the rules come first, because they say it in its words."""
+    named = body.get("model")
+    model = route.model or (named if isinstance(named, str) else "")
+    failure = _RULES[route.dialect](body, headers, model)
+    if failure is not None:
+        return ModelRequest(model=model), failure
+    if route.dialect == "gemini":
+        body = rules_gemini.with_whole_turns(body)
+    return codec_of(route.dialect).decode_request(body, model=route.model, stream=route.stream), None
+
+
+def _seen(request: Request) -> SeenRequest:
+    try:
+        body: JsonValue = read_object(request.body) if request.body else None
+    except WireError:
+        body = None
+    headers = {name: value for name, value in request.headers.items() if name not in SECRET_HEADERS}
+    return SeenRequest(method=request.method, path=without_key(request.target), headers=headers, body=body)

@@ -1,0 +1,144 @@
+"""Bodies on their way to the socket: whole or in pieces, with the faults of a connection acted out on them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from groundwire.codecs._failures import kind_of_status
+from groundwire.codecs._json import dump
+from groundwire.codecs.dialects import codec_of
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.failures import Failure
+from groundwire.contracts.ports import Clock
+from groundwire.contracts.requests import Dialect
+from groundwire.providers.faults import Fault, FaultKind
+from groundwire.simulator.http import Response, Upgrade
+from groundwire.simulator.routes import Route
+
+_PAGE = b"<!doctype html><html><head><title>One moment</title></head><body><h1>One moment, please</h1></body></html>"
+_UNARY_PIECE = 64
+JSON = "application/json; charset=utf-8"
+
+
+def json_response(
+    body: JsonValue, headers: dict[str, str], *, clock: Clock, status: int = 200, fault: Fault | None = None
+) -> Response:
+    data = dump(body)
+    pieces = [data[start : start + _UNARY_PIECE] for start in range(0, len(data), _UNARY_PIECE)]
+    members = {"content-type": JSON, "content-length": str(len(data)), **headers}
+    return Response(status=status, headers=members, chunks=paced(pieces if fault else [data], clock=clock, fault=fault))
+
+
+def error_response(failure: Failure, route: Route, headers: dict[str, str], *, clock: Clock) -> Response:
+    """The failure as its dialect says it; a hint when to come back stands where clients of that dialect look for it."""
+    status, body = codec_of(route.dialect).encode_error(failure)
+    if kind_of_status(failure.status) is failure.kind:
+        status = failure.status  # as it was wanted, also where this dialect would choose another one
+    error = body.get("error")
+    if route.dialect == "gemini" and isinstance(error, dict):
+        error["code"] = status
+    shown = dict(headers)
+    if failure.retry_after is not None and route.dialect != "gemini":
+        shown["retry-after"] = f"{failure.retry_after:g}"
+        if route.dialect != "anthropic":
+            shown["retry-after-ms"] = f"{failure.retry_after * 1000:g}"
+    wrapped: JsonValue = [body] if route.array else body
+    return json_response(wrapped, shown, clock=clock, status=status)
+
+
+def failure_of(fault: Fault) -> Failure:
+    """An error status as a provider would word it."""
+    words = {429: "Rate limit reached. Please try again later.", 529: "Overloaded", 503: "The model is overloaded."}
+    message = words.get(fault.status, "The server had an error while processing your request.")
+    return Failure(
+        kind=kind_of_status(fault.status), message=message, status=fault.status, retry_after=fault.retry_after
+    )
+
+
+def web_page() -> Response:
+    headers = {"content-type": "text/html; charset=utf-8", "content-length": str(len(_PAGE))}
+    return Response(headers=headers, chunks=_whole(_PAGE))
+
+
+def silence(fault: Fault, clock: Clock) -> Upgrade:
+    """Not a byte, until the client has had enough or the fault's time is over."""
+
+    async def wait(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        waiting = [asyncio.ensure_future(_until_closed(reader)), asyncio.ensure_future(clock.sleep(fault.pause))]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    return wait
+
+
+async def _until_closed(reader: asyncio.StreamReader) -> None:
+    while await reader.read(1024):
+        pass
+
+
+async def paced(
+    pieces: Sequence[bytes], *, clock: Clock, pause: float = 0.0, fault: Fault | None = None
+) -> AsyncIterator[bytes | None]:
+    """The pieces with a pause between them; cut off, or drop by drop, where the fault wants it."""
+    kind = fault.kind if fault is not None else None
+    left = sum(map(len, pieces))
+    if fault is not None and kind is FaultKind.CUT:
+        left = min(fault.at_byte, left - 1)
+    is_first = True
+    for piece in pieces:
+        if not piece:
+            continue
+        if pause and not is_first:
+            await clock.sleep(pause)
+        is_first = False
+        if fault is not None and kind is FaultKind.SLOW_DRIP:
+            for place in range(len(piece)):
+                yield piece[place : place + 1]
+            await clock.sleep(fault.pause)
+            continue
+        if piece[:left]:
+            yield piece[:left]
+        left -= len(piece[:left])
+        if kind is FaultKind.CUT and left <= 0:
+            yield None
+            return
+
+
+async def _whole(data: bytes) -> AsyncIterator[bytes | None]:
+    yield data
+
+
+def with_one_id(data: bytes, call_ids: Sequence[str]) -> bytes:
+    """The same bytes, where all calls have the first one's id: no encoder of ours would write that."""
+    for other in call_ids[1:]:
+        data = data.replace(dump(other), dump(call_ids[0]))
+    return data
+
+
+def request_id_headers(dialect: Dialect, request_id: str) -> dict[str, str]:
+    if dialect == "anthropic":
+        return {"request-id": request_id, "anthropic-organization-id": "org_simulator"}
+    if dialect == "gemini":
+        return {"x-request-id": request_id}
+    return {"x-request-id": request_id, "openai-version": "2020-10-01", "openai-processing-ms": "1"}
+
+
+def models_body(dialect: Dialect, models: Sequence[str], *, created: int) -> JsonObject:
+    entries: list[JsonValue] = [model_body(dialect, model, created=created) for model in models]
+    if dialect == "gemini":
+        return {"models": entries}
+    if dialect == "anthropic":
+        return {"data": entries, "has_more": False, "first_id": models[0], "last_id": models[-1]}
+    return {"object": "list", "data": entries}
+
+
+def model_body(dialect: Dialect, model: str, *, created: int) -> JsonObject:
+    if dialect == "gemini":
+        methods: list[JsonValue] = ["generateContent", "countTokens", "bidiGenerateContent"]
+        return {"name": f"models/{model}", "version": "1", "displayName": model, "supportedGenerationMethods": methods}
+    if dialect == "anthropic":
+        return {"type": "model", "id": model, "display_name": model, "created_at": "2026-01-01T00:00:00Z"}
+    return {"id": model, "object": "model", "created": created, "owned_by": "simulator"}

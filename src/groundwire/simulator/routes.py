@@ -1,0 +1,86 @@
+"""Which dialect and which of its methods a path names; a path that nobody knows still has a nearest dialect."""
+
+import re
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from msgspec import Struct
+
+from groundwire.contracts.requests import Dialect
+
+Action: TypeAlias = Literal["generate", "count", "models", "model", "live", "unknown"]
+_GEMINI = re.compile(r".*/(?:models|tunedModels)/(?P<model>.+):(?P<method>[A-Za-z]+)")
+_GEMINI_METHODS: dict[str, Action] = {
+    "generateContent": "generate",
+    "streamGenerateContent": "generate",
+    "countTokens": "count",
+}
+_SUFFIXES: tuple[tuple[str, Dialect, Action], ...] = (
+    ("/chat/completions", "openai-chat", "generate"),
+    ("/responses/input_tokens", "openai-responses", "count"),
+    ("/responses", "openai-responses", "generate"),
+    ("/messages/count_tokens", "anthropic", "count"),
+    ("/messages", "anthropic", "generate"),
+)
+SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie", "proxy-authorization"})
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """`stream` and `model` are what the path says of them, which only Gemini's does."""
+
+    dialect: Dialect
+    action: Action
+    model: str = ""
+    stream: bool = False
+    array: bool = False
+
+
+def route_of(method: str, target: str, headers: Mapping[str, str]) -> Route:
+    parts = urlsplit(target)
+    path = unquote(parts.path).rstrip("/")
+    if "BidiGenerateContent" in path and "websocket" in headers.get("upgrade", "").lower():
+        return Route(dialect="gemini", action="live")
+    if method == "GET" and "/models" in path:
+        return _catalogue(path, headers)
+    if method == "POST":
+        found = _GEMINI.fullmatch(path)
+        if found is not None and found["method"] in _GEMINI_METHODS:
+            is_stream = found["method"] == "streamGenerateContent"
+            is_array = is_stream and dict(parse_qsl(parts.query)).get("alt") != "sse"
+            action = _GEMINI_METHODS[found["method"]]
+            return Route(dialect="gemini", action=action, model=found["model"], stream=is_stream, array=is_array)
+        for suffix, dialect, action in _SUFFIXES:
+            if path.endswith(suffix):
+                return Route(dialect=dialect, action=action)
+    return Route(dialect=_nearest(path, headers), action="unknown")
+
+
+def _catalogue(path: str, headers: Mapping[str, str]) -> Route:
+    dialect = _nearest(path, headers)
+    name = path.partition("/models")[2].strip("/")
+    return Route(dialect=dialect, action="model" if name else "models", model=name)
+
+
+def _nearest(path: str, headers: Mapping[str, str]) -> Dialect:
+    if "/v1beta" in path or "/publishers/google/" in path or "x-goog-api-key" in headers:
+        return "gemini"
+    if "/messages" in path or "anthropic-version" in headers:
+        return "anthropic"
+    return "openai-responses" if "/responses" in path else "openai-chat"
+
+
+def keys_in(target: str, headers: Mapping[str, str]) -> list[str]:
+    """Every key that a request brings, wherever its dialect puts it."""
+    found = [headers[name] for name in ("x-api-key", "x-goog-api-key", "api-key") if name in headers]
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() in ("bearer", "token"):
+        found.append(token.strip())
+    found.extend(value for name, value in parse_qsl(urlsplit(target).query) if name == "key")
+    return found
+
+
+def without_key(target: str) -> str:
+    parts = urlsplit(target)
+    kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name != "key"]
+    return parts._replace(query=urlencode(kept)).geturl()
