@@ -21,7 +21,8 @@ def is_file(place):
 def read_hops():
     """The places of each hop: files, folders (with a slash at the end) and functions of the file before them."""
     hops = {}
-    for row in ROW.finditer(PAGE.read_text(encoding="utf-8")):
+    section = PAGE.read_text(encoding="utf-8").partition("## One call in eight hops")[2].partition("\n## ")[0]
+    for row in ROW.finditer(section):
         names = PLACE.findall(row["where"])
         folder = names[0].rpartition("/")[0]
         hops[int(row["number"])] = [
