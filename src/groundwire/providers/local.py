@@ -138,6 +138,9 @@ class LocalProvider:
             self._runner(body, tell)
         except GroundwireError:
             raise
+        except ValueError as error:  # a body that it does not take, or a schema that it cannot hold an answer to
+            message = f"The model cannot be asked this: {error}"
+            raise ProviderError(Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400)) from error
         except Exception as error:
             raise _failed(f"The model could not be run: {error}") from error
 
