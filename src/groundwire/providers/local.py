@@ -1,7 +1,8 @@
 """A model from a GGUF file, run in this process by xllamacpp (the extra `local`). No server, no key.
 
-One thread per model loads it, asks it one thing at a time, and never blocks the loop. Whoever stops listening stops
-the generation at its next token, and the next question waits for that.
+One thread per model asks it one thing at a time, beside the loop. Whoever stops listening stops the generation at its
+next token, and the next question waits for that. Only while it loads a file does the runner keep the interpreter to
+itself, so that everything else in the process waits: `load` lets a program choose when.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import importlib.util
 import os
 import secrets
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeAlias
@@ -21,7 +22,7 @@ from groundwire.codecs._building import parts_of
 from groundwire.codecs._json import dump
 from groundwire.codecs.openai_chat import StreamDecoder
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.errors import ConfigError, GroundwireError, ProviderError
+from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyPart, WireWarning
 from groundwire.contracts.requests import ModelRequest, SendOptions
@@ -35,7 +36,7 @@ _NO_OPTIONS = SendOptions()
 
 
 class LocalProvider:
-    """Asks the model of one file. It is loaded with the first question, and given back by `close`.
+    """Asks the model of one file. It is loaded with the first question or by `load`, and given back by `close`.
 
     `context_size` counts tokens, and memory grows with it. `threads` is half of the processors unless given: threads
     of the runner wait by spinning, so one too many costs more than one too few. `load` is another runner, for tests.
@@ -60,6 +61,12 @@ class LocalProvider:
         self._runner: Runner | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="groundwire-local")
         self._closed = threading.Event()
+
+    async def load(self) -> None:
+        """Load the file now: when the program starts, say, and not when the first user asks."""
+        if self._closed.is_set():
+            raise _failed("The model is closed.")
+        await asyncio.wrap_future(self._thread.submit(self._loaded))
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
         try:
@@ -88,7 +95,7 @@ class LocalProvider:
             self._thread.shutdown(wait=False)
             await asyncio.wrap_future(unloaded)
 
-    async def _ask(self, request: ModelRequest, options: SendOptions) -> AsyncIterator[ReplyPart]:
+    async def _ask(self, request: ModelRequest, options: SendOptions) -> AsyncGenerator[ReplyPart, None]:
         question = _with_options(pose(request), options)
         decoder = StreamDecoder(split_thinking=not question.is_held)
         async with contextlib.aclosing(self._chunks(question.body)) as chunks:
@@ -100,7 +107,7 @@ class LocalProvider:
         for part in _news(decoder.finish(), question):
             yield part
 
-    async def _chunks(self, body: JsonObject) -> AsyncIterator[JsonObject]:
+    async def _chunks(self, body: JsonObject) -> AsyncGenerator[JsonObject, None]:
         loop = asyncio.get_running_loop()
         chunks: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         stopped = threading.Event()
@@ -132,24 +139,26 @@ class LocalProvider:
     def _run(self, body: JsonObject, tell: Callable[[JsonObject], bool]) -> None:
         if self._closed.is_set():
             raise _failed("The model is closed.")
+        runner = self._loaded()
         try:
-            if self._runner is None:
-                self._runner = self._load()
-            self._runner(body, tell)
-        except GroundwireError:
-            raise
+            runner(body, tell)
         except ValueError as error:  # a body that it does not take, or a schema that it cannot hold an answer to
             message = f"The model cannot be asked this: {error}"
             raise ProviderError(Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400)) from error
         except Exception as error:
             raise _failed(f"The model could not be run: {error}") from error
 
+    def _loaded(self) -> Runner:
+        if self._runner is None:
+            self._runner = self._load()
+        return self._runner
+
     def _unload(self) -> None:
         self._runner = None
 
 
 def load_runner(path: Path, *, context_size: int, threads: int) -> Runner:
-    """The model in memory. Takes from half a second to minutes."""
+    """The model in memory. Takes from half a second to minutes, and holds up all threads meanwhile."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -162,9 +171,9 @@ def load_runner(path: Path, *, context_size: int, threads: int) -> Runner:
     params.api_keys = [secrets.token_hex(32)]
     try:
         server = xllamacpp.Server(params)
-    except RuntimeError as error:
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it is about this file
         raise ConfigError(f"The model file {path} cannot be loaded: {error}") from None
-    return server.handle_chat_completions  # type: ignore[no-any-return]
+    return server.handle_chat_completions
 
 
 def _check_file(path: Path) -> None:
