@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 import groundwire
-from groundwire.assembly import AuditSettings, ProviderSettings, Settings, StoreSettings
+from groundwire.assembly import AuditSettings, LocalSettings, ProviderSettings, Settings, StoreSettings
 from groundwire.contracts.tools import Budget, Gate
 from groundwire.providers.catalogue import ModelEntry, Prices
 from groundwire.providers.retries import RetryPolicy
@@ -38,6 +38,7 @@ TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
         ProviderSettings,
         "A provider beside those that the environment names. See [models](../guides/models.md).",
     ),
+    ("[local]", LocalSettings, "See [a local model](../guides/local-model.md)."),
     ("timeouts", Timeouts, "The value of `timeouts`."),
     ("retry", RetryPolicy, "The value of `retry`."),
     ("[[models]]", ModelEntry, "The catalogue: models with names and properties of your own."),
@@ -55,6 +56,10 @@ MEANINGS = {
     "Settings.profiles": "Profiles by name.",
     "Settings.policies": "Rules for tools.",
     "Settings.providers": "Providers by name.",
+    "Settings.local": "The local model.",
+    "LocalSettings.path": "The GGUF file. Empty: there is no local model.",
+    "LocalSettings.contextSize": "How many tokens it may read; memory grows with it.",
+    "LocalSettings.threads": "How many threads it uses; half of the processors if left out.",
     "Settings.models": "Entries of the model catalogue.",
     "Settings.defaultProvider": "Who is asked for a model that nobody else knows.",
     "ProviderSettings.dialect": "The API that it speaks.",

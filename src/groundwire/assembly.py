@@ -4,10 +4,10 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.canonical import JsonObject
@@ -64,6 +64,14 @@ class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid
     ca_file: str = ""
 
 
+class LocalSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The model behind the provider `local`: a GGUF file. Without a path there is none."""
+
+    path: str = ""
+    context_size: Annotated[int, Meta(ge=256, le=1_000_000)] = 4096
+    threads: Annotated[int, Meta(ge=1, le=1024)] | None = None
+
+
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What `groundwire.toml` may say. A relative checkpoint path starts at the file's folder."""
 
@@ -74,6 +82,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     profiles: dict[str, Profile] = field(default_factory=dict)
     policies: tuple[PolicyRule, ...] = ()
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
+    local: LocalSettings = field(default_factory=LocalSettings)
     models: tuple[ModelEntry, ...] = ()
     default_provider: str = ""
     system_prompt: str = ""
@@ -133,6 +142,11 @@ def open_models(
     from groundwire.providers.scripted import ScriptedModel, ScriptedProvider  # only those who ask a model need it
 
     providers: dict[str, Provider] = {SIMULATED: ScriptedProvider(ScriptedModel())}
+    if settings.local.path:
+        from groundwire.providers.local import LocalProvider
+
+        local = settings.local
+        providers["local"] = LocalProvider(local.path, context_size=local.context_size, threads=local.threads)
     for name, endpoint in endpoints.items():
         providers[name] = _http_provider(endpoint, clock or SystemClock())
     default = environ.get("GROUNDWIRE_DEFAULT_PROVIDER") or settings.default_provider

@@ -9,6 +9,7 @@ import pytest
 from groundwire.codecs._building import parts_of
 from groundwire.codecs._json import dump
 from groundwire.codecs.dialects import codec_of, translate
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyFailed
 from groundwire.contracts.requests import DIALECTS
 from tests.codecs.recordings import essence, load, plain, recordings
@@ -159,3 +160,41 @@ def test_what_openais_two_apis_call_alike_goes_from_one_to_the_other(source, tar
     done = translate(dump({"model": "m", **said, **shared, "unheard_of": 1}), source, target)
     assert {name: json.loads(done.body).get(name) for name in shared} == shared
     assert [(warning.code, warning.path) for warning in done.warnings] == [("extra_dropped", "unheard_of")]
+
+
+NEAREST = {
+    "openai-chat": {"billing": "quota", "malformed_call": "server", "bad_response": "server"},
+    "openai-responses": {
+        "billing": "quota",
+        "malformed_call": "server",
+        "bad_response": "server",
+        "cancelled": "server",
+    },
+    "anthropic": {
+        "context_full": "invalid_request",
+        "content_filter": "invalid_request",
+        "malformed_call": "server",
+        "quota": "rate_limit",
+        "cancelled": "server",
+        "bad_response": "server",
+    },
+    "gemini": {
+        "billing": "permission",
+        "too_large": "invalid_request",
+        "context_full": "invalid_request",
+        "content_filter": "invalid_request",
+        "malformed_call": "server",
+        "quota": "rate_limit",
+        "bad_response": "server",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", sorted(FailureKind))
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_failure_keeps_its_kind_in_every_dialect_or_becomes_the_nearest_one(dialect, kind):
+    status, body = codec_of(dialect).encode_error(Failure(kind=kind, message="m"))
+    back = codec_of(dialect).decode_error(status, dump(body), {})
+    assert back.kind == NEAREST[dialect].get(kind, kind)
+    assert back.message == "m"
+    assert 400 <= status < 600

@@ -77,11 +77,17 @@ def test_what_cannot_be_reached_is_named_when_it_is_opened(tmp_path, config, env
         ('[providers.x]\nbaseUrl = "u"\nretry = { attempts = 0 }', "attempts"),
         ('[providers.x]\nbaseUrl = "u"\ntimeouts = { total = -1 }', "total"),
         ('[[models]]\nid = "x"', "provider"),
+        ("[local]\ncontextSize = 255", "contextSize"),
     ],
 )
 def test_a_configuration_that_means_nothing_is_refused_by_the_name_of_the_setting(tmp_path, text, words):
     with pytest.raises(ConfigError, match=words):
         write(tmp_path, text)
+
+
+def test_a_local_model_whose_file_is_missing_is_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"nowhere\.gguf"):
+        open_models(write(tmp_path, '[local]\npath = "nowhere.gguf"'), environ={})
 
 
 def test_settings_without_any_provider_are_the_default():

@@ -144,6 +144,7 @@ def spoiled(kind):
 
 def test_faults_of_the_content_change_it_as_they_say():
     assert [item.call.raw for item in spoiled(FaultKind.TRUNCATED_CALL).calls] == ['{"x":1}', '{"y":']
+    assert [item.complete for item in spoiled(FaultKind.TRUNCATED_CALL).calls] == [True, False]
     assert spoiled(FaultKind.TRUNCATED_CALL).finish.reason == FinishReason.LENGTH
     assert [item.call.raw for item in spoiled(FaultKind.MALFORMED_CALL).calls] == ['{"x":1}', '{"y":2,}']
     assert spoiled(FaultKind.EMPTY).items == ()

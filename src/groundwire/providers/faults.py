@@ -10,6 +10,7 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import replace
 
+from groundwire.codecs._building import withdraw_calls
 from groundwire.contracts.messages import CallItem, Item, Message, TextPart
 from groundwire.contracts.replies import Finish, FinishReason, Reply
 
@@ -98,7 +99,8 @@ def spoil(reply: Reply, fault: Fault | None) -> Reply:
     items = reply.items
     match fault.kind:
         case FaultKind.TRUNCATED_CALL if reply.calls:
-            return replace(reply, items=_cut_last_call(items), finish=Finish(reason=FinishReason.LENGTH))
+            cut = withdraw_calls(_cut_last_call(items), FinishReason.LENGTH)
+            return replace(reply, items=cut, finish=Finish(reason=FinishReason.LENGTH))
         case FaultKind.MALFORMED_CALL if reply.calls:
             return replace(reply, items=_break_last_call(items))
         case FaultKind.EMPTY:

@@ -332,3 +332,10 @@ def test_arguments_that_are_no_object_are_wrapped_or_left_out_if_they_were_cut()
 
     assert [block["input"] for block in written.body["content"]] == [{"_raw_arguments": "[1]"}]
     assert codes(written) == ["arguments_not_object", "arguments_not_object"]
+
+
+def test_arguments_that_were_no_object_come_back_as_the_text_they_were():
+    call = CallItem(call=ToolCall(call_id="toolu_1", name="f", raw='{"a":1,}', origin="anthropic"))
+    body = encode(call, finish=Finish(reason=FinishReason.TOOL_CALLS)).body
+    read = anthropic_messages.decode_response(body).calls[0].call
+    assert (read.raw, read.arguments) == ('{"a":1,}', None)

@@ -6,7 +6,6 @@ A block that is not known here stays whole, as a native part or item, so that it
 from typing import Any
 
 from groundwire.codecs._ids import ANTHROPIC_IDS, derived_id
-from groundwire.codecs._json import dump_text
 from groundwire.codecs._media import decode_base64
 from groundwire.codecs._names import original_name
 from groundwire.codecs._reading import (
@@ -160,8 +159,8 @@ def read_answered_call(block: JsonObject, *, seed: str, names: dict[str, str]) -
     call = ToolCall(
         call_id=call_id,
         name=original_name(name, names),
-        raw=dump_text(arguments) if isinstance(arguments, dict) else read_arguments(arguments),
-        arguments=arguments if isinstance(arguments, dict) else None,
+        raw=unwrap_arguments(arguments) if isinstance(arguments, dict) else read_arguments(arguments),
+        arguments=arguments if isinstance(arguments, dict) and "_raw_arguments" not in arguments else None,
         origin=DIALECT,
     )
     return CallItem(call=call, private=kept(private))

@@ -154,7 +154,7 @@ def _detail_of(source: JsonObject) -> str | None:
 
 
 def _kind_of(code: str | None, error_type: str | None, message: str, status: int, source: JsonObject) -> FailureKind:
-    if code in _BY_CODE:
+    if code in _BY_CODE and not (code == "server_error" and status > 500):  # then the status says more
         return _BY_CODE[code]
     inner = source.get("innererror")
     if isinstance(inner, dict) and ("content_filter_result" in inner or "content_filter_results" in inner):
