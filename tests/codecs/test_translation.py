@@ -35,6 +35,7 @@ def test_a_recorded_request_goes_back_to_its_own_provider_as_it_was(dialect, fil
     assert back.warnings == ()
 
 
+@pytest.mark.requirement("C-209", "OQ-32")
 @pytest.mark.parametrize("target", DIALECTS)
 @pytest.mark.parametrize(("dialect", "file"), recordings(), ids=ids)
 def test_a_recorded_request_keeps_its_meaning_through_every_other_dialect(dialect, file, target):
@@ -198,3 +199,33 @@ def test_a_failure_keeps_its_kind_in_every_dialect_or_becomes_the_nearest_one(di
     assert back.kind == NEAREST[dialect].get(kind, kind)
     assert back.message == "m"
     assert 400 <= status < 600
+
+
+@pytest.mark.requirement("E-029", "E-047")
+def test_a_gemini_call_reaches_a_responses_client_as_a_function_call_item():
+    part = {"functionCall": {"name": "get_weather", "args": {"city": "Tokyo"}}}
+    answer = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}]}
+    item = json.loads(translate(dump(answer), "gemini", "openai-responses", kind="response").body)["output"][0]
+    assert (item["type"], item["name"], item["arguments"]) == ("function_call", "get_weather", '{"city":"Tokyo"}')
+    assert item["call_id"].startswith("call_")
+    assert item["id"].startswith("fc_")
+
+
+@pytest.mark.requirement("E-031")
+def test_a_responses_clients_output_reaches_gemini_as_a_call_and_its_response():
+    call = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city":"Tokyo"}'}
+    output = {"type": "function_call_output", "call_id": "call_1", "output": '{"temp":21}'}
+    body = {"model": "m", "input": [{"role": "user", "content": "weather?"}, call, output]}
+    contents = json.loads(translate(dump(body), "openai-responses", "gemini", model="gemini-2.5-flash").body)[
+        "contents"
+    ]
+    assert contents[1:] == [
+        {
+            "role": "model",
+            "parts": [{"functionCall": {"name": "get_weather", "id": "call_1", "args": {"city": "Tokyo"}}}],
+        },
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"name": "get_weather", "id": "call_1", "response": {"temp": 21}}}],
+        },
+    ]

@@ -52,6 +52,15 @@ def test_the_key_goes_where_the_vendor_looks_for_it_and_anthropics_version_is_pi
     assert headers.get("anthropic-version") == ("2023-06-01" if dialect == "anthropic" else None)
 
 
+@pytest.mark.requirement("A-083")
+def test_gemini_may_be_called_with_the_key_in_the_query():
+    made = endpoint("gemini", "https://g.example", auth="query")
+    path = "https://g.example/v1beta/models/m-1"
+    assert url_of(made, "m-1", stream=False) == f"{path}:generateContent?key=k-12345"
+    assert url_of(made, "m-1", stream=True) == f"{path}:streamGenerateContent?alt=sse&key=k-12345"
+    assert "k-12345" not in str(headers_of(made, stream=False))
+
+
 def test_own_headers_win_and_without_authentication_no_key_is_sent():
     made = headers_of(
         endpoint("openai-chat", "https://a.example", auth="none", headers={"X-Title": "shop", "Accept": "a/b"}),

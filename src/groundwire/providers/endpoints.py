@@ -17,7 +17,8 @@ from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.secrets import Secret
 from groundwire.providers.transport import Timeouts
 
-Auth: TypeAlias = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key", "none"]
+Auth: TypeAlias = Literal["bearer", "x-api-key", "x-goog-api-key", "api-key", "query", "none"]
+"""Where the key goes. `query` puts it into the address as `key=`, where logs may keep it: only for those who must."""
 ANTHROPIC_VERSION = "2023-06-01"
 AUTH_OF: dict[Dialect, Auth] = {
     "openai-chat": "bearer",
@@ -46,6 +47,13 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 def url_of(endpoint: Endpoint, model: str, *, stream: bool) -> str:
     """The address of one request. A model's name never breaks out of its place in the path."""
+    url = _path_of(endpoint, model, stream=stream)
+    if endpoint.auth != "query" or not endpoint.key:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}key={quote(endpoint.key.reveal(), safe='')}"
+
+
+def _path_of(endpoint: Endpoint, model: str, *, stream: bool) -> str:
     base = endpoint.base_url.rstrip("/")
     if endpoint.dialect == "openai-chat":
         return f"{base}/chat/completions"
@@ -66,7 +74,7 @@ def headers_of(endpoint: Endpoint, *, stream: bool) -> dict[str, str]:
     key = endpoint.key.reveal()
     if key and endpoint.auth == "bearer":
         headers["authorization"] = f"Bearer {key}"
-    elif key and endpoint.auth != "none":
+    elif key and endpoint.auth not in ("none", "query"):
         headers[endpoint.auth] = key
     return {**headers, **{name.lower(): value for name, value in endpoint.headers.items()}}
 
