@@ -76,6 +76,8 @@ def test_ordinary_tools_are_plain_and_deep_ones_are_looked_at():
         True,
         {},
         {"type": "object"},
+        {"properties": {}},
+        {"type": "object", "properties": {"a": {"properties": {}}}},
         {"type": "string"},
         {"type": "object", "properties": {}, "additionalProperties": True},
         {"type": "object", "properties": {"a": TEXT}, "required": ["b"]},

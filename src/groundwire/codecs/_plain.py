@@ -89,6 +89,8 @@ _PLAIN = _type_of_objects(DEPTH)
 
 def is_plain(schema: Any) -> bool:
     """Whether the schema is an object's and has nothing in it but what every provider understands alike."""
+    if type(schema) is not dict or schema.get("type") != "object":  # msgspec would take a type that is left out
+        return False
     try:
         msgspec.convert(schema, _PLAIN)
     except (msgspec.ValidationError, RecursionError):
