@@ -2,12 +2,13 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
 from groundwire.codecs._conversions import SchemaWarning
 from groundwire.codecs._warnings import Losses
+from groundwire.contracts.requests import DeclaredTool
 
 # What models put around a tool's name: namespaces in front, an ending or a leaked control token behind.
 _ADDED = re.compile(r"^(?:functions|default_api|tools)[.:]|(?:\.json|<\|.*|\s+)$", re.DOTALL)
@@ -43,12 +44,14 @@ class NameTable:
     """Tool names on the wire, and the way back.
 
     A name that obeys the rule is sent as it is; any other is cleaned and, if it was long or the clean form is taken,
-    ends in a digest of the original, so that the same name always gives the same one.
+    ends in a digest of the original, so that the same name always gives the same one. `tools` are those on offer: no
+    clean form takes a name that one of them has.
     """
 
-    __slots__ = ("_losses", "_rule", "_valid", "_wire", "names")
+    __slots__ = ("_losses", "_offered", "_rule", "_valid", "_wire", "names")
 
-    def __init__(self, rule: NameRule, losses: Losses) -> None:
+    def __init__(self, rule: NameRule, losses: Losses, tools: Iterable[DeclaredTool] = ()) -> None:
+        self._offered = frozenset([tool.name for tool in tools if tool.kind == "function"])
         self._rule = rule
         self._valid = re.compile(f"{rule.first}{rule.further}{{0,{rule.max_length - 1}}}").fullmatch
         self._losses = losses
@@ -66,7 +69,7 @@ class NameTable:
         if known is not None:
             return known
         wire = name if self._valid(name) else self._cleaned(name)
-        if wire in self._wire.values():
+        if wire in self._wire.values() or (wire != name and wire in self._offered):
             wire = self._digested(wire, name)
         self._wire[name] = wire
         if wire != name:

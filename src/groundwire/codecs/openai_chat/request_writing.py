@@ -27,7 +27,7 @@ _DEFAULT = Profile()
 
 def encode_request(request: ModelRequest, *, profile: Profile = _DEFAULT) -> Encoded:
     losses = Losses()
-    names = NameTable(NAME_RULE, losses)
+    names = NameTable(NAME_RULE, losses, request.tools)
     kept = request.extras.get(DIALECT, NOTHING)
     body: JsonObject = {"model": request.model}
     freeform = frozenset(tool.name for tool in request.tools if isinstance(tool, FunctionTool) and tool.freeform)
@@ -217,8 +217,16 @@ class _MessagesWriter:
         self._messages.append({"role": "user", "content": self._media})
         self._media = []
 
+    def _leave_out_silence(self) -> None:
+        """Turns of which nothing is left: servers refuse a message of the model that says nothing and calls nothing."""
+        spoken = [message for message in self._messages if not _is_silent(message)]
+        if len(spoken) < len(self._messages):
+            self._losses.add("empty_text_dropped", "items", "A turn of the model that says nothing was left out.")
+            self._messages = spoken
+
     def _finished(self) -> list[JsonValue]:
         profile = self._profile
+        self._leave_out_silence()
         if profile.empty_content == "empty" or profile.requires_reasoning_content:
             for message in self._messages:
                 if isinstance(message, dict) and message["role"] == "assistant":
@@ -234,6 +242,16 @@ def _is_plain(parts: tuple[Part, ...]) -> bool:
         return False
     part = parts[0]
     return type(part) is TextPart and not part.private and not part.citations
+
+
+def _is_silent(message: JsonValue) -> bool:
+    return (
+        isinstance(message, dict)
+        and len(message) == 2
+        and message["role"] == "assistant"
+        and not message["content"]
+        and message["content"] != ""
+    )
 
 
 def _merged(messages: list[JsonValue]) -> list[JsonValue]:

@@ -82,6 +82,8 @@ def write_reasoning_options(options: ReasoningOptions, losses: Losses) -> JsonOb
         written["effort"] = _effort_for(options.budget)
         message = f"A budget of {options.budget} tokens is sent as the effort {written['effort']}."
         losses.add("option_adjusted", "reasoning.budget", message)
+    if options.effort is not None and options.budget is not None:
+        losses.add("option_dropped", "reasoning.budget", "Only the effort can be sent here.")
     if options.summary:
         written["summary"] = "auto"
     return written
