@@ -25,7 +25,7 @@ _NOTE = {
     "openai-chat": re.compile(r"\[[a-z]+/[^\]]*\]"),
     "openai-responses": re.compile(r"\[[a-z]+/[^ ]* left out: .*\]"),
     "anthropic": re.compile(r"\[[a-z]+ left out: .*\]"),
-    "gemini": re.compile(r"\[[a-z]+ .*left out\]"),
+    "gemini": re.compile(r"\[[a-z]+ [^\]]*left out\]"),
 }
 _MOVED = re.compile(r"From the result of .*:|\[[a-z]+/.*\] \(in the next message\)", re.DOTALL)
 _SENT_AS = re.compile(r"(.*) is sent as (.*)\.", re.DOTALL)

@@ -40,6 +40,14 @@ def lint_description(description: str, max_length: int) -> tuple[SchemaWarning, 
     return (SchemaWarning(code="description_length", path="/description", message=message),)
 
 
+def fit_description(description: str, max_length: int | None, path: str, losses: Losses) -> str:
+    """Cut where an endpoint is known to refuse longer ones, and nowhere else."""
+    if max_length is None or len(description) <= max_length:
+        return description
+    losses.add("option_adjusted", f"{path}.description", f"Cut to {max_length} characters.")
+    return description[: max_length - 1] + "…"
+
+
 class NameTable:
     """Tool names on the wire, and the way back.
 

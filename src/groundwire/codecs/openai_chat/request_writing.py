@@ -217,16 +217,10 @@ class _MessagesWriter:
         self._messages.append({"role": "user", "content": self._media})
         self._media = []
 
-    def _leave_out_silence(self) -> None:
-        """Turns of which nothing is left: servers refuse a message of the model that says nothing and calls nothing."""
-        spoken = [message for message in self._messages if not _is_silent(message)]
-        if len(spoken) < len(self._messages):
-            self._losses.add("empty_text_dropped", "items", "A turn of the model that says nothing was left out.")
-            self._messages = spoken
-
     def _finished(self) -> list[JsonValue]:
         profile = self._profile
-        self._leave_out_silence()
+        if any(map(_is_silent, self._messages)):
+            self._messages = [message for message in self._messages if not _is_silent(message)]
         if profile.empty_content == "empty" or profile.requires_reasoning_content:
             for message in self._messages:
                 if isinstance(message, dict) and message["role"] == "assistant":
@@ -245,6 +239,7 @@ def _is_plain(parts: tuple[Part, ...]) -> bool:
 
 
 def _is_silent(message: JsonValue) -> bool:
+    """A turn of which nothing is left, as when it was another provider's reasoning: servers refuse it."""
     return (
         isinstance(message, dict)
         and len(message) == 2
