@@ -23,8 +23,8 @@ from groundwire.contracts.requests import NativeTool
 
 _NOTE = {
     "openai-chat": re.compile(r"\[[a-z]+/[^\]]*\]"),
-    "openai-responses": re.compile(r"\[[a-z]+/[^ ]* left out: .*\]"),
-    "anthropic": re.compile(r"\[[a-z]+ left out: .*\]"),
+    "openai-responses": re.compile(r"\[[a-z]+/[^ ]* left out: [^\]]*\]"),
+    "anthropic": re.compile(r"\[[a-z]+ left out: [^\]]*\]"),
     "gemini": re.compile(r"\[[a-z]+ [^\]]*left out\]"),
 }
 _MOVED = re.compile(r"From the result of .*:|\[[a-z]+/.*\] \(in the next message\)", re.DOTALL)
@@ -58,7 +58,6 @@ class Meaning:
         self.names = renamed(warnings, "name_rewritten") if is_sent else {}
         self.ids = renamed(warnings, "call_id_rewritten") if is_sent else {}
         self.media = Counter()
-        self.notes = 0
         self.thoughts = []
         self.natives = 0
         self.facts = []
@@ -99,21 +98,18 @@ class Meaning:
         data = part.data if part.data is not None else part.url or part.file_id
         self.media[data] += 1
 
-    def _is_note(self, text):
-        if not self.is_sent:
-            return False
-        if "media_moved" in self.codes and _MOVED.fullmatch(text):
-            return True
-        if "media_dropped" in self.codes and _NOTE[self.dialect].fullmatch(text):
-            self.notes += 1
-            return True
-        return False
+    def _without_notes(self, text):
+        """What was said, without what stands in the place of media."""
+        if self.is_sent and "media_moved" in self.codes and _MOVED.fullmatch(text):
+            return ""
+        return _NOTE[self.dialect].sub("", text) if self.is_sent and "media_dropped" in self.codes else text
 
     def _text(self, role, text):
         if "role_changed" in self.codes:
             role = role if role in ("user", "assistant") else "user"
             text = _SYSTEM_TAG.sub("", text)
-        if not text or self._is_note(text) or ("empty_text_dropped" in self.codes and text.isspace()):
+        text = self._without_notes(text)
+        if not text or ("empty_text_dropped" in self.codes and text.isspace()):
             return
         self.facts.append(("text", role, text))
 
@@ -127,14 +123,14 @@ class Meaning:
     def _result(self, item):
         if self.is_sent and "result_added" in self.codes and item.text == MISSING_RESULT:
             return None
-        texts = [part.text for part in item.parts if isinstance(part, TextPart) and not self._is_note(part.text)]
+        texts = [self._without_notes(part.text) for part in item.parts if isinstance(part, TextPart)]
         for part in item.parts:
             if not isinstance(part, TextPart):
                 self._part("tool", part)
         if "empty_text_dropped" in self.codes:
             texts = [text for text in texts if not text.isspace()]
         failed = item.failed if self.dialect in ("anthropic", "gemini") else None
-        return (_value("".join(texts), self.dialect), failed)
+        return (repr(_json("".join(texts))), failed)
 
     def _normal(self, facts):
         if self.dialect == "openai-chat":
@@ -211,12 +207,6 @@ def _arguments(raw):
     return repr({} if not value or (isinstance(value, str) and value.isspace()) else value)
 
 
-def _value(text, dialect):
-    if dialect == "gemini":  # notes stand within the one text of a result
-        text = re.sub(r"\[[a-z]+ [^\]]*left out\]", "", text)
-    return repr(_json(text))
-
-
 def compare_requests(before, after, encoded, dialect):
     """Assert that `after`, which was read from the encoded `before`, means the same up to the warnings."""
     warnings = encoded.warnings
@@ -248,7 +238,8 @@ def _compare_tools(before, after, encoded, dialect, codes):
         assert other.description == one.description
         if one.freeform is None and "schema" not in codes:
             assert _open(other.parameters) == _open(one.parameters)
-        if dialect != "gemini" and not codes & {"schema", "option_dropped"}:
+        is_told = any(each.code.startswith("option_") and each.path.endswith(".strict") for each in encoded.warnings)
+        if dialect != "gemini" and not is_told:
             assert bool(other.strict) == bool(one.strict)
     natives = [tool for tool in before.tools if isinstance(tool, NativeTool)]
     kept = [tool for tool in after.tools if isinstance(tool, NativeTool)]

@@ -34,9 +34,13 @@ from tests.properties.meanings import compare_replies, compare_requests
 from tests.properties.wire_rules import CHECKS
 
 in_each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+# Whole requests take long to make, so a plain run looks at fewer of them; a thorough one at as many as it says.
+FEWER = settings.default.max_examples // 2
+some = settings(max_examples=FEWER)
 
 
 @in_each_dialect
+@some
 @given(request=requests())
 def test_a_request_keeps_its_meaning_up_to_the_losses_that_are_named(dialect, request):
     codec = codec_of(dialect)
@@ -45,12 +49,15 @@ def test_a_request_keeps_its_meaning_up_to_the_losses_that_are_named(dialect, re
 
 
 @in_each_dialect
+@some
 @given(request=requests())
 def test_a_request_obeys_the_rules_of_the_api_it_is_written_for(dialect, request):
     CHECKS[dialect](read_object(dump(codec_of(dialect).encode_request(request).body)))
 
 
+@pytest.mark.quirk(86)
 @in_each_dialect
+@some
 @given(request=requests())
 def test_writing_a_request_is_deterministic_and_leaves_it_as_it_was(dialect, request):
     before = msgspec.json.encode(request)
@@ -65,6 +72,7 @@ def test_writing_a_request_is_deterministic_and_leaves_it_as_it_was(dialect, req
 
 
 @in_each_dialect
+@some
 @given(request=requests())
 def test_what_only_one_dialect_knows_goes_to_no_other(dialect, request):
     encoded = codec_of(dialect).encode_request(request)
@@ -78,6 +86,7 @@ def test_what_only_one_dialect_knows_goes_to_no_other(dialect, request):
 
 
 @in_each_dialect
+@some
 @given(request=requests())
 def test_the_names_of_all_tools_lead_back(dialect, request):
     encoded = codec_of(dialect).encode_request(request)
@@ -92,6 +101,7 @@ def test_the_names_of_all_tools_lead_back(dialect, request):
 
 
 @in_each_dialect
+@some
 @given(reply=replies())
 def test_a_reply_keeps_its_meaning_in_one_piece(dialect, reply):
     codec = codec_of(dialect)
@@ -110,6 +120,7 @@ NOT_AN_ANSWER = (FinishReason.MALFORMED_CALL, FinishReason.FAILED, FinishReason.
 
 
 @in_each_dialect
+@some
 @given(reply=replies(), piece=st.none() | st.integers(1, 5), cuts=st.lists(st.integers(0, 10_000), max_size=4))
 def test_a_reply_keeps_its_meaning_in_pieces_however_they_are_cut(dialect, reply, piece, cuts):
     codec = codec_of(dialect)
@@ -197,6 +208,7 @@ def ends_once(codec, data, cut):
 
 
 @in_each_dialect
+@some
 @given(data=st.binary(max_size=60) | JSON.map(dumped))
 def test_any_bytes_are_read_or_refused(dialect, data):
     read_totally(codec_of(dialect), data)
@@ -205,6 +217,7 @@ def test_any_bytes_are_read_or_refused(dialect, data):
 
 
 @in_each_dialect
+@some
 @given(data=st.data())
 def test_mutated_recordings_are_read_or_refused(dialect, data):
     recording = data.draw(st.sampled_from(RECORDED[dialect]))
@@ -214,7 +227,7 @@ def test_mutated_recordings_are_read_or_refused(dialect, data):
 
 
 @in_each_dialect
-@settings(max_examples=60)
+@some
 @given(data=st.data())
 def test_mutated_streams_end_exactly_once_and_can_be_written_in_every_dialect(dialect, data):
     recording = data.draw(st.sampled_from([each for each in RECORDED[dialect] if each["stream"]]))
@@ -286,6 +299,7 @@ LIVE_RECORDED = {
 
 @pytest.mark.parametrize("side", ["client", "server"])
 @pytest.mark.parametrize("api", LIVE)
+@some
 @given(data=st.data())
 def test_any_live_frame_is_read_or_refused_and_can_be_written_again(api, side, data):
     message = data.draw(st.sampled_from(LIVE_RECORDED[api]))

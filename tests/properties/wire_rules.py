@@ -41,7 +41,9 @@ def check_chat(body):
     assert not waiting
     assert not legacy
     for tool in body.get("tools", ()):
-        _check_name(tool[tool["type"]] if tool.get("type") in ("function", "custom") else tool["function"], 64)
+        inner = tool[tool["type"]] if tool.get("type") in ("function", "custom") else tool["function"]
+        _check_name(inner, 64)
+        _check_strict(inner)
 
 
 def check_responses(body):
@@ -73,6 +75,7 @@ def check_responses(body):
     for tool in body.get("tools", ()):
         if tool["type"] in ("function", "custom"):
             _check_name(tool, 64)
+            _check_strict(tool)
 
 
 def check_anthropic(body):
@@ -152,6 +155,15 @@ def _check_name(entry, longest, first="[A-Za-z0-9_-]", further="[A-Za-z0-9_-]"):
     name = entry["name"]
     assert re.fullmatch(f"{first}{further}*", name), f"{name!r} is no name"
     assert len(name) <= longest, f"{name!r} is too long"
+
+
+def _check_strict(function):
+    parameters = function.get("parameters")
+    if function.get("strict") and parameters is not None:
+        assert parameters["additionalProperties"] is False
+        assert sorted(parameters.get("required", ())) == sorted(parameters["properties"])
+        text = str(parameters)
+        assert not any(f"'{keyword}'" in text for keyword in ("oneOf", "allOf", "default", "patternProperties"))
 
 
 def _check_texts(blocks):
