@@ -66,38 +66,39 @@ def read_manifest(text: str) -> tuple[dict[str, Requirement], list[str]]:
     return rows, problems
 
 
-def count_tests(tree: ast.Module, name: str, coverage: Coverage) -> None:
-    """Add the requirement markers of one test module."""
+def count_tests(tree: ast.Module, name: str, coverage: Coverage, mark: str = "requirement") -> None:
+    """Add the markers of this name in one test module."""
     counted: set[ast.Call] = set()
+    wanted, words = (str, "string") if mark == "requirement" else (int, "number")
 
     def add(markers: Iterable[ast.Call], tests: int) -> None:
         for marker in markers:
             counted.add(marker)
             if not tests:
-                coverage.problems.append(f"{name}:{marker.lineno}: this requirement marker is on no test")
+                coverage.problems.append(f"{name}:{marker.lineno}: this {mark} marker is on no test")
             for argument in marker.args:
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                    coverage.tests[argument.value] += tests
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, wanted):
+                    coverage.tests[str(argument.value)] += tests
                 else:
-                    coverage.problems.append(f"{name}:{marker.lineno}: a requirement id must be a literal string")
+                    coverage.problems.append(f"{name}:{marker.lineno}: a {mark} id must be a literal {words}")
 
     for node in ast.walk(tree):
         if _is_call_of(node, "param"):
-            add(_find_markers(node), 1)
+            add(_find_markers(node, mark), 1)
     for node in ast.walk(tree):
         if isinstance(node, Function | ast.ClassDef):
-            marks = (marker for decorator in node.decorator_list for marker in _find_markers(decorator))
+            marks = (marker for decorator in node.decorator_list for marker in _find_markers(decorator, mark))
             add([marker for marker in marks if marker not in counted], len(_find_tests([node])))
         if isinstance(node, ast.ClassDef | ast.Module):
-            add(_find_pytestmark(node.body), len(_find_tests(node.body)))
-    add([marker for marker in _find_markers(tree) if marker not in counted], 0)
+            add(_find_pytestmark(node.body, mark), len(_find_tests(node.body)))
+    add([marker for marker in _find_markers(tree, mark) if marker not in counted], 0)
 
 
-def scan_tests(folder: Path) -> Coverage:
+def scan_tests(folder: Path, mark: str = "requirement") -> Coverage:
     coverage = Coverage()
     for path in sorted(folder.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-        count_tests(tree, path.relative_to(folder.parent).as_posix(), coverage)
+        count_tests(tree, path.relative_to(folder.parent).as_posix(), coverage, mark)
     return coverage
 
 
@@ -131,19 +132,19 @@ def _is_call_of(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", None)) == name
 
 
-def _find_markers(node: ast.AST) -> Iterator[ast.Call]:
+def _find_markers(node: ast.AST, mark: str) -> Iterator[ast.Call]:
     for part in ast.walk(node):
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "requirement":
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == mark:
             owner = part.func.value
             if getattr(owner, "attr", getattr(owner, "id", None)) == "mark":
                 yield part
 
 
-def _find_pytestmark(body: Iterable[ast.stmt]) -> Iterator[ast.Call]:
+def _find_pytestmark(body: Iterable[ast.stmt], mark: str) -> Iterator[ast.Call]:
     for statement in body:
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
         if any(isinstance(target, ast.Name) and target.id == "pytestmark" for target in targets):
-            yield from _find_markers(statement)
+            yield from _find_markers(statement, mark)
 
 
 def _find_tests(body: Iterable[ast.stmt]) -> list[Function]:

@@ -30,6 +30,7 @@ async def in_run(runtime, run_id="r1", session="s", arguments=None, **options):
         return await runtime.call("act", arguments or {"to": "a"}, turn=turn, caller="model", **options)
 
 
+@pytest.mark.quirk(84)
 @pytest.mark.requirement("D-045", "OQ-40", "D-001")
 async def test_a_settled_key_returns_the_stored_result(make, audit_of, calls_of):
     act, runs = acting()

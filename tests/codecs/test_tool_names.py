@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from groundwire.codecs._names import NameRule, NameTable, original_name
 from groundwire.codecs._warnings import Losses
+from groundwire.contracts.requests import FunctionTool
 
 RULE = NameRule(first="[A-Za-z_]", further="[A-Za-z0-9_-]", max_length=16)
 
@@ -70,3 +71,10 @@ def test_a_name_that_is_a_tool_is_never_stripped_and_an_unknown_one_stays_as_it_
     assert original_name("functions.find", names) == "one"
     assert original_name("functions.other", names) == "functions.other"
     assert original_name("anything", {}) == "anything"
+
+
+def test_a_good_name_on_offer_stays_whatever_comes_before_it():
+    tools = [FunctionTool(name="a.b"), FunctionTool(name="a_b")]
+    table = NameTable(RULE, Losses(), tools)
+    assert table.declare("a.b", "") != "a_b"
+    assert table.declare("a_b", "") == "a_b"

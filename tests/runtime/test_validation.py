@@ -73,6 +73,16 @@ def test_a_fault_has_its_path_a_detail_and_advice(arguments, path, detail, advic
     assert "kb__search" in denied.message
 
 
+@pytest.mark.quirk(23)
+def test_the_schema_itself_is_no_arguments():
+    denied = explain(type="object", properties={"query": {"type": "string"}})
+    assert denied.type is ErrorType.VALIDATION
+    assert {fault.path: fault.detail for fault in denied.faults} == {
+        "query": ErrorDetail.MISSING_ARGUMENT,
+        "type": ErrorDetail.UNKNOWN_ARGUMENT,
+    }
+
+
 def test_all_faults_are_told_up_to_a_limit():
     denied = explain(limit=0, kind="c", tags=[])
     assert {fault.path for fault in denied.faults} == {"query", "limit", "kind", "tags"}

@@ -289,6 +289,16 @@ def _withdrawn(item: CallItem) -> CallItem:
     return CallItem(call=item.call, complete=False, split=item.split, private=item.private)
 
 
+_SEEM_WHOLE = frozenset({
+    FinishReason.END, FinishReason.STOP_SEQUENCE, FinishReason.TOOL_CALLS, FinishReason.PAUSED, FinishReason.INCOMPLETE,
+})  # fmt: skip
+
+
+def would_run_cut(item: Item, reason: FinishReason) -> bool:
+    """Whether a client would run this call although it was cut off, because the end of the reply does not tell it so."""
+    return isinstance(item, CallItem) and not item.complete and reason in _SEEM_WHOLE
+
+
 def parts_of(reply: Reply, *, piece: int | None = None) -> list[ReplyPart]:
     """A whole reply as the parts of a stream, in pieces of so many characters if wanted."""
     started = ReplyStarted(reply_id=reply.reply_id, model=reply.model, created=reply.created)

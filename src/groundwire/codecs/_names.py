@@ -2,13 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from msgspec import Struct
 
 from groundwire.codecs._conversions import SchemaWarning
 from groundwire.codecs._warnings import Losses
+from groundwire.contracts.requests import DeclaredTool
 
 # What models put around a tool's name: namespaces in front, an ending or a leaked control token behind.
 _ADDED = re.compile(r"^(?:functions|default_api|tools)[.:]|(?:\.json|<\|.*|\s+)$", re.DOTALL)
@@ -45,16 +46,26 @@ def _pattern_of(rule: NameRule) -> re.Pattern[str]:
     return re.compile(f"{rule.first}{rule.further}{{0,{rule.max_length - 1}}}")
 
 
+def fit_description(description: str, max_length: int | None, path: str, losses: Losses) -> str:
+    """Cut where an endpoint is known to refuse longer ones, and nowhere else."""
+    if max_length is None or len(description) <= max_length:
+        return description
+    losses.add("option_adjusted", f"{path}.description", f"Cut to {max_length} characters.")
+    return description[: max_length - 1] + "…"
+
+
 class NameTable:
     """Tool names on the wire, and the way back.
 
     A name that obeys the rule is sent as it is; any other is cleaned and, if it was long or the clean form is taken,
-    ends in a digest of the original, so that the same name always gives the same one.
+    ends in a digest of the original, so that the same name always gives the same one. `tools` are those on offer: no
+    clean form takes a name that one of them has.
     """
 
-    __slots__ = ("_losses", "_rule", "_taken", "_valid", "_wire", "names")
+    __slots__ = ("_losses", "_offered", "_rule", "_taken", "_valid", "_wire", "names")
 
-    def __init__(self, rule: NameRule, losses: Losses) -> None:
+    def __init__(self, rule: NameRule, losses: Losses, tools: Iterable[DeclaredTool] = ()) -> None:
+        self._offered = frozenset([tool.name for tool in tools if tool.kind == "function"])
         self._rule = rule
         self._valid = _pattern_of(rule).fullmatch
         self._losses = losses
@@ -63,8 +74,10 @@ class NameTable:
         self.names: dict[str, str] = {}
 
     def fresh(self, losses: Losses) -> "NameTable":
-        """An empty table under the same rule."""
-        return NameTable(self._rule, losses)
+        """An empty table under the same rule, for the same tools."""
+        table = NameTable(self._rule, losses)
+        table._offered = self._offered
+        return table
 
     def adopt(self, names: Mapping[str, str]) -> None:
         """Declare tools whose wire names are known already."""
@@ -84,7 +97,7 @@ class NameTable:
         if known is not None:
             return known
         wire = name if self._valid(name) else self._cleaned(name)
-        if wire in self._taken:
+        if wire in self._taken or (wire != name and wire in self._offered):
             wire = self._digested(wire, name)
         self._wire[name] = wire
         self._taken.add(wire)

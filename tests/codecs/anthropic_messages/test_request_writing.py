@@ -677,3 +677,19 @@ def test_a_long_history_is_written_in_a_time_that_grows_with_its_length():
         items += [call(f"toolu_{place}"), result(f"toolu_{place}")]
 
     assert len(encode(*items).body["messages"]) == 6001
+
+
+def test_a_conversation_that_would_begin_with_a_system_message_begins_with_the_user():
+    search = NativeItem(origin="gemini", value={"executableCode": {}})
+    written = encode(search, say("system", "be brief"), HELLO)
+    assert [message["role"] for message in written.body["messages"]] == ["user", "system", "user"]
+    assert codes(written) == ["native_dropped", "placeholder_added"]
+
+
+def test_what_a_strict_schema_cannot_say_is_told():
+    schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/x", "minLength": 3}}, "$defs": {"x": {}},
+              "anyOf": [{"required": ["a"]}]}  # fmt: skip
+    written = encode(output=OutputFormat(type="schema", schema=schema))
+    told = [warning.message for warning in written.warnings]
+    assert "keyword_dropped: minLength beside $ref is not sent." in told
+    assert any(message.startswith("keyword_dropped: required is not sent") for message in told)

@@ -331,7 +331,21 @@ def test_arguments_that_are_no_object_are_wrapped_or_left_out_if_they_were_cut()
     written = encode(whole, cut, finish=Finish(reason=FinishReason.LENGTH))
 
     assert [block["input"] for block in written.body["content"]] == [{"_raw_arguments": "[1]"}]
-    assert codes(written) == ["arguments_not_object", "arguments_not_object"]
+    assert codes(written) == ["arguments_not_object", "call_dropped"]
+
+
+@pytest.mark.quirk(20)
+def test_a_call_that_was_cut_is_not_shown_to_a_client_who_would_run_it():
+    cut = CallItem(call=ToolCall(call_id="a", name="f", raw="{}"), complete=False)
+    whole = CallItem(call=ToolCall(call_id="b", name="g", raw="{}"))
+    written = encode(cut, whole, finish=Finish(reason=FinishReason.TOOL_CALLS))
+    assert [block["id"] for block in written.body["content"]] == ["b"]
+    assert codes(written) == ["call_dropped"]
+
+
+def test_a_word_that_means_something_else_to_its_sender_is_not_repeated():
+    written = encode(say("assistant", "a"), finish=Finish(reason=FinishReason.LENGTH, raw="end_turn"))
+    assert written.body["stop_reason"] == "max_tokens"
 
 
 def test_arguments_that_were_no_object_come_back_as_the_text_they_were():

@@ -309,3 +309,10 @@ def test_a_refusal_carries_its_details():
 
     message = accumulated(stream)
     assert (message.stop_reason, message.stop_details.category, message.content) == ("refusal", "cyber", [])
+
+
+@pytest.mark.quirk(20)
+def test_a_stream_with_a_cut_call_in_it_does_not_end_as_if_it_were_whole():
+    cut = CallItem(call=ToolCall(call_id="toolu_1", name="f", raw="{}"), complete=False)
+    stream, _ = write(*parts_of(Reply(items=(cut,), finish=CALLS)))
+    assert events(stream)[-1]["type"] == "error"

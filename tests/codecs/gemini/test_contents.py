@@ -354,3 +354,16 @@ def test_a_thousand_steps_take_no_longer_each_than_ten():
         items += [call(f"c{step}"), result(f"c{step}")]
 
     assert len(encoded(*items).body["contents"]) == 2001
+
+
+def test_turns_of_the_model_before_a_call_become_one_however_many_they_are():
+    asked = CallItem(call=ToolCall(call_id="a", name="f", raw="{}"), split=True)
+    second = Message(role="assistant", parts=(TextPart(text="two"),), split=True)
+    outcome = encoded(say("user", "go"), say("assistant", "one"), second, asked, result("a"))
+
+    assert [content["role"] for content in outcome.body["contents"]] == ["user", "model", "user"]
+    assert outcome.body["contents"][1]["parts"] == [
+        {"text": "one"},
+        {"text": "two"},
+        {"functionCall": {"name": "f", "id": "a", "args": {}}},
+    ]

@@ -82,6 +82,7 @@ def test_the_headers_tell_when_to_try_again():
 
 
 @pytest.mark.quirk(48)
+@pytest.mark.quirk(73)
 def test_a_failed_generation_is_the_detail():
     body = openai(code="tool_use_failed", failed_generation="<tool>")
     assert chat.decode_error(400, json.dumps(body).encode(), {}).detail == "<tool>"

@@ -616,3 +616,55 @@ def test_top_k_of_others_is_left_out():
     encoded = encode(say("user", "a"), sampling=Sampling(top_k=5, temperature=1))
     assert "top_k" not in encoded.body
     assert codes(encoded.warnings) == ["option_dropped"]
+
+
+def test_a_turn_of_which_nothing_is_left_is_not_sent():
+    thought = ReasoningItem(text="hm", private={"anthropic": {"signature": "S"}})
+    search = NativeItem(origin="anthropic", value={"type": "server_tool_use"})
+    encoded = chat.encode_request(ModelRequest(model="m", items=(say("user", "hi"), thought, search)))
+    assert encoded.body["messages"] == [USER]
+    assert codes(encoded.warnings) == ["private_dropped", "reasoning_dropped", "native_dropped"]
+
+
+@pytest.mark.quirk(61)
+def test_a_strict_tool_is_sent_as_strict_only_if_openai_would_take_its_schema():
+    good = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    closed = {**good, "additionalProperties": False}
+    refused = [
+        {"type": "object", "properties": {"a": {"type": "string"}}},
+        {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}, "required": ["a"]},
+        {"type": "object", "properties": {"a": {"oneOf": [{"type": "string"}]}}, "required": ["a"]},
+        {"type": "object", "properties": {"a": {"type": "array"}}, "required": ["a"]},
+        {"type": "object", "properties": {"a": {}}, "required": ["a"]},
+        {"type": "object", "properties": {}, "additionalProperties": {"type": "string"}},
+        {"type": "object", "properties": {"a": {"anyOf": [{"type": "object", "properties": {"b": {"type": "null"}}}]}},
+         "required": ["a"]},
+    ]  # fmt: skip
+    tools = tuple(
+        FunctionTool(name=f"f{i}", parameters=schema, strict=True) for i, schema in enumerate([good, *refused])
+    )
+    encoded = chat.encode_request(ModelRequest(model="m", items=(say("user", "hi"),), tools=tools))
+    first, *others = [tool["function"] for tool in encoded.body["tools"]]
+    assert (first["parameters"], first["strict"]) == (closed, True)
+    assert [(other["parameters"], other["strict"]) for other in others] == [(schema, False) for schema in refused]
+    assert [(warning.code, warning.path) for warning in encoded.warnings] == [
+        ("option_adjusted", f"tools[{place}].strict") for place in range(1, len(refused) + 1)
+    ]
+
+
+@pytest.mark.quirk(61)
+def test_a_strict_tool_of_this_dialect_is_its_senders_business():
+    schema = {"type": "object", "properties": {"q": {"type": "string", "default": "x"}}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema, "strict": True}}
+    encoded = round_trip(request(USER, tools=[tool]))
+    assert encoded.body["tools"] == [tool]
+    assert encoded.warnings == ()
+
+
+@pytest.mark.quirk(80)
+def test_a_long_description_is_cut_only_for_a_server_that_refuses_it():
+    tool = {"type": "function", "function": {"name": "f", "description": "d" * 2000}}
+    assert round_trip(request(USER, tools=[tool])).body["tools"] == [tool]
+    encoded = round_trip(request(USER, tools=[tool]), max_description=1024)
+    assert encoded.body["tools"][0]["function"]["description"] == "d" * 1023 + "…"
+    assert codes(encoded.warnings) == ["option_adjusted"]

@@ -355,3 +355,12 @@ def test_what_a_response_has_no_place_for_is_told():
         "completion_tokens_details": {"reasoning_tokens": 1},
     }
     assert codes(encoded.warnings) == ["citation_dropped", "media_dropped", "native_dropped", "extra_dropped"]
+
+
+@pytest.mark.quirk(20)
+def test_a_call_that_was_cut_is_not_shown_to_a_client_who_would_run_it():
+    cut = CallItem(call=ToolCall(call_id="a", name="f", raw="{}"), complete=False)
+    whole = CallItem(call=ToolCall(call_id="b", name="g", raw="{}"))
+    written = chat.encode_response(reply(cut, whole, reason=FinishReason.TOOL_CALLS))
+    assert [call["id"] for call in written.body["choices"][0]["message"]["tool_calls"]] == ["b"]
+    assert codes(written.warnings) == ["call_dropped"]

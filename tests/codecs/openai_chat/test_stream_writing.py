@@ -213,3 +213,9 @@ def test_what_a_stream_has_no_place_for_is_told():
     assert isinstance(end, ReplyEnded)
     assert end.reply.extras == {"openai-chat": {"service_tier": "flex"}}
     assert end.reply.items[0].parts[0].citations[0].url == "u"
+
+
+@pytest.mark.quirk(20)
+def test_a_stream_with_a_cut_call_in_it_does_not_end_as_if_it_were_whole():
+    data, _ = encode_stream(parts_of(reply(call(complete=False), reason=FinishReason.TOOL_CALLS)))
+    assert decode_stream(data)[-1].failure.code == "malformed_call"

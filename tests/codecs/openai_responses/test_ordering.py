@@ -4,7 +4,7 @@ import pytest
 
 from groundwire.codecs._pairing import MISSING_RESULT
 from groundwire.codecs.openai_responses import Profile, decode_request, encode_request
-from groundwire.contracts.messages import ReasoningItem, ResultItem, TextPart, say
+from groundwire.contracts.messages import NativeItem, ReasoningItem, ResultItem, TextPart, say
 from groundwire.contracts.requests import ModelRequest
 
 USER = {"role": "user", "content": "hi"}
@@ -133,3 +133,21 @@ def test_a_long_history_is_written_in_linear_time():
     written, found = sent(*items, call("last"))
     assert len(written) == 6002
     assert found == ["result_added"]
+
+
+@pytest.mark.quirk(11)
+def test_two_calls_of_one_id_in_a_step_get_a_result_each():
+    written, found = sent(USER, call("a"), call("a"), output("a", "first"), USER)
+    made = written[2]["call_id"]
+    assert made != "a"
+    assert written == [USER, call("a"), call(made), output("a", "first"), output(made, MISSING_RESULT), USER]
+    assert sorted(found) == ["call_id_rewritten", "result_added"]
+
+
+def test_reasoning_that_led_to_what_only_another_provider_understands_is_left_out():
+    thought_of_ours = ReasoningItem(private={"openai-responses": {"id": "rs_1", "encrypted_content": "E"}})
+    search = NativeItem(origin="anthropic", value={"type": "server_tool_use"})
+    request = ModelRequest(model="m", items=(thought_of_ours, search, say("user", "hi")))
+    encoded = encode_request(request)
+    assert encoded.body["input"] == [USER]
+    assert sorted(warning.code for warning in encoded.warnings) == ["native_dropped", "reasoning_dropped"]

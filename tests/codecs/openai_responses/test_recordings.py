@@ -156,7 +156,7 @@ def test_a_response_with_calls_asks_for_tools():
 def test_hosted_tools_and_their_traces_stay_native():
     request = decode_request(recording(TOOL_SEARCH)["request"])
     assert request.tools[0] == NativeTool(origin=DIALECT, value={"type": "tool_search"})
-    assert request.tools[1].private == {DIALECT: {"defer_loading": True}}
+    assert request.tools[1].private == {DIALECT: {"defer_loading": True, "_strict": True}}
     parts = decode(recording(TOOL_SEARCH)["response"].encode())
     reply = parts[-1].reply
     assert [item.kind for item in reply.items] == ["native", "native", "call"]

@@ -359,3 +359,19 @@ def test_every_item_ends_once_and_before_the_reply():
     (item,) = [part.item for part in parts if isinstance(part, ItemEnded)]
     assert isinstance(item, CallItem)
     assert not isinstance(item, Message)
+
+
+@pytest.mark.quirk(50)
+def test_items_that_share_an_id_are_told_apart_by_their_places():
+    first, second = call("same", "c1", '{"a":1}'), call("same", "c2", '{"b":2}')
+    reply = last_of(
+        CREATED,
+        added(0, **call("same", "c1", "")),
+        delta("function_call_arguments", "same", '{"a":1}', output_index=0),
+        done(0, **first),
+        added(1, **call("same", "c2", "")),
+        delta("function_call_arguments", "same", '{"b":2}', output_index=1),
+        done(1, **second),
+        ended(first, second),
+    )
+    assert [(item.call.call_id, item.call.raw) for item in reply.calls] == [("c1", '{"a":1}'), ("c2", '{"b":2}')]

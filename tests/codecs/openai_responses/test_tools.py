@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from groundwire.codecs.openai_responses import DIALECT, Profile, decode_request, encode_request
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, ResultItem, TextPart, say
-from groundwire.contracts.requests import FunctionTool, ModelRequest, NativeTool, ToolChoice
+from groundwire.contracts.requests import FunctionTool, ModelRequest, NativeTool, OutputFormat, ToolChoice
 from tests.codecs.openai_responses.recordings import without_nulls
 
 SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
@@ -185,9 +185,47 @@ def test_a_tool_of_another_dialect_says_that_it_is_not_strict():
 
 
 @pytest.mark.quirk(61)
-def test_a_strict_tool_stays_strict_and_its_schema_is_not_touched():
-    (written,) = encode(FunctionTool(name="f", parameters=SCHEMA, strict=True)).body["tools"]
-    assert written == {"type": "function", "name": "f", "parameters": SCHEMA, "strict": True}
+def test_a_strict_tool_stays_strict_and_its_objects_are_closed():
+    encoded = encode(FunctionTool(name="f", parameters=SCHEMA, strict=True))
+    parameters = {**SCHEMA, "additionalProperties": False}
+    assert encoded.body["tools"] == [{"type": "function", "name": "f", "parameters": parameters, "strict": True}]
+    assert encoded.warnings == ()
+
+
+@pytest.mark.quirk(61)
+def test_a_schema_that_strict_mode_would_refuse_is_sent_as_not_strict_and_nothing_becomes_required():
+    schema = {"type": "object", "properties": {"q": {"type": "string"}}}
+    encoded = encode(FunctionTool(name="f", parameters=schema, strict=True))
+    assert encoded.body["tools"] == [{"type": "function", "name": "f", "parameters": schema, "strict": False}]
+    assert [(warning.code, warning.path) for warning in encoded.warnings] == [("option_adjusted", "tools[0].strict")]
+
+
+@pytest.mark.quirk(61)
+def test_a_strict_tool_of_this_dialect_is_its_senders_business():
+    schema = {"type": "object", "properties": {"q": {"type": "string", "default": "x"}}}
+    tool = {"type": "function", "name": "f", "parameters": schema, "strict": True}
+    encoded = encode_request(decode_request(body_with(tools=[tool])))
+    assert encoded.body["tools"] == [tool]
+    assert encoded.warnings == ()
+
+
+@pytest.mark.quirk(61)
+def test_an_output_format_that_strict_mode_would_refuse_is_sent_as_not_strict():
+    output = OutputFormat(type="schema", schema={"type": "array"}, strict=True)
+    encoded = encode_request(ModelRequest(model="m", output=output))
+    assert encoded.body["text"]["format"]["strict"] is False
+    assert [warning.code for warning in encoded.warnings] == ["option_adjusted"]
+
+
+@pytest.mark.quirk(80)
+def test_a_long_description_is_cut_only_for_an_endpoint_that_refuses_it():
+    request = ModelRequest(model="m", tools=(FunctionTool(name="f", description="d" * 2000, parameters=SCHEMA),))
+    assert encode_request(request).body["tools"][0]["description"] == "d" * 2000
+    encoded = encode_request(request, profile=Profile(max_description=1024))
+    assert encoded.body["tools"][0]["description"] == "d" * 1023 + "…"
+    assert [(warning.code, warning.path) for warning in encoded.warnings] == [
+        ("option_adjusted", "tools[0].description")
+    ]
 
 
 def test_a_tool_without_parameters_takes_an_empty_object():

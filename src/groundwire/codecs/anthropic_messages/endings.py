@@ -67,7 +67,7 @@ def write_finish(finish: Finish, losses: Losses) -> JsonObject:
     """The three members. Only for ends that are not `BROKEN`."""
     own = finish.private.get(DIALECT, {})
     written: JsonObject = {"stop_reason": finish.raw, "stop_sequence": None, "stop_details": own.get("stop_details")}
-    if finish.raw not in _REASONS:
+    if not _fits(finish):
         written["stop_reason"] = own.get("stop_reason", _STOP_REASONS[finish.reason])
     if written["stop_reason"] == "stop_sequence":
         written["stop_sequence"] = finish.detail
@@ -118,3 +118,9 @@ def write_usage(usage: Usage | None, losses: Losses) -> JsonObject:
     if usage.total > usage.input + usage.output:
         losses.add("usage_dropped", "usage.total", "The total is more than its parts, and the dialect has no total.")
     return counters
+
+
+def _fits(finish: Finish) -> bool:
+    """A word of this dialect that means here what it meant to its sender."""
+    meant = _REASONS.get(finish.raw or "")
+    return meant is finish.reason or {meant, finish.reason} == {FinishReason.END, FinishReason.TOOL_CALLS}

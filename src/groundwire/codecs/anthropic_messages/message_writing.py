@@ -136,7 +136,7 @@ class MessageWriter:
     def _finished(self) -> list[JsonObject]:
         """The conversation begins with the user, and ends in a way that the model can go on from."""
         messages = self._messages
-        if not messages or messages[0]["role"] == "assistant":
+        if not messages or messages[0]["role"] != "user":
             messages.insert(0, _user(BEGINNING))
             self._losses.add("placeholder_added", "items", "A conversation begins with the user.")
         last = messages[-1]

@@ -28,7 +28,7 @@ from groundwire.contracts.requests import FunctionTool, ModelRequest
 
 def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE) -> Encoded:
     losses = Losses()
-    names = NameTable(NAME_RULE, losses)
+    names = NameTable(NAME_RULE, losses, request.tools)
     tools = write_tools(request, names, profile, losses)
     freeform = [tool.name for tool in request.tools if isinstance(tool, FunctionTool) and tool.freeform is not None]
     blocks = BlockWriter(profile, names, IdTable(ANTHROPIC_IDS, losses), losses, freeform)

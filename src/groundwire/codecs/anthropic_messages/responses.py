@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
-from groundwire.codecs._building import withdraw_calls
+from groundwire.codecs._building import withdraw_calls, would_run_cut
 from groundwire.codecs._ids import ANTHROPIC_IDS, fit_id, unique_id
 from groundwire.codecs._json import read_object
 from groundwire.codecs._reading import as_object, expected, rest_of
@@ -107,6 +107,9 @@ def encode_response(reply: Reply, *, request: ModelRequest | None = None) -> Enc
     losses = Losses()
     content: list[JsonObject] = []
     for place, item in enumerate(reply.items):
+        if would_run_cut(item, reply.finish.reason):
+            losses.add("call_dropped", f"items[{place}]", "A call was cut off.")
+            continue
         _write_item(item, f"items[{place}]", content, losses)
     body: JsonObject = {
         "id": reply.reply_id or "msg_0",
@@ -195,9 +198,10 @@ def _write_call(item: CallItem, path: str, losses: Losses) -> JsonObject | None:
     call = item.call
     arguments = call.arguments if call.arguments is not None else object_arguments(call.raw)
     if arguments is None:
-        losses.add("arguments_not_object", path, "The arguments are no JSON object.")
         if not item.complete:
+            losses.add("call_dropped", path, "A call was cut off, and what came of its arguments is no JSON object.")
             return None
+        losses.add("arguments_not_object", path, "The arguments are no JSON object.")
         arguments = wrap_arguments(call.raw)
     block: JsonObject = {
         "type": "tool_use",

@@ -4,6 +4,7 @@ Blocks come one after the other in this dialect. So text that is interrupted goe
 comes while a call's arguments are still being written waits until they are whole.
 """
 
+from groundwire.codecs._building import would_run_cut
 from groundwire.codecs._json import dump
 from groundwire.codecs._sse import write_event
 from groundwire.codecs._warnings import Losses, WireWarning
@@ -238,6 +239,10 @@ class StreamEncoder:
                 self._take(each)
         if reply.finish.reason in BROKEN:
             self._fail(_failure(reply))
+            return
+        if any(would_run_cut(item, reply.finish.reason) for item in reply.items):
+            message = "A call was cut off, and the client would run it."
+            self._fail(Failure(kind=FailureKind.MALFORMED_CALL, message=message, status=502))
             return
         self._stop()
         self._has_ended = True

@@ -40,6 +40,8 @@ def _strict(node: Schema, path: str, depth: int, log: WarningLog) -> Schema:
         written["$defs"] = _each(node["$defs"], pointer(path, "$defs"), depth, log)
     if "$ref" in node:
         written["$ref"] = node["$ref"]
+        for name in node.keys() - {"$ref", "$defs"}:
+            log.add("keyword_dropped", path, f"{name} beside $ref is not sent.")
         return written
     written.update({name: node[name] for name in ("type", "title") if name in node})
     for name in _LISTS:
@@ -55,6 +57,8 @@ def _strict(node: Schema, path: str, depth: int, log: WarningLog) -> Schema:
         written["additionalProperties"] = False
         if "required" in node:
             written["required"] = node["required"]
+    elif node.get("required"):
+        log.add("keyword_dropped", path, "required is not sent, because nothing else says that this is an object.")
     if "items" in node:
         written["items"] = _strict(as_schema(node["items"]), pointer(path, "items"), depth + 1, log)
     _write_rest(node, written, path, log)

@@ -181,8 +181,11 @@ class ContentWriter:
     def _end_turn(self) -> None:
         before = self.contents[-1] if self.contents else None
         if self._asked and before is not None and before.get("role") == "model":
-            # A turn that calls may not follow another turn of the model, so the two become one.
-            before["parts"] += self._spoken
+            # A turn that calls may not follow another turn of the model, so all of them become one.
+            self.contents.pop()
+            while self.contents and self.contents[-1].get("role") == "model":
+                before = {**before, "parts": self.contents.pop()["parts"] + before["parts"]}
+            self.contents.append({**before, "parts": before["parts"] + self._spoken})
         else:
             self.contents.append({"role": "model", "parts": self._spoken})
         self._spoken = []

@@ -24,7 +24,7 @@ _SYSTEM_ROLES = ("system", "developer")
 
 def encode_request(request: ModelRequest, *, profile: Profile = _NEWEST, cache: ToolCache | None = None) -> Encoded:
     losses = Losses()
-    names = NameTable(NAME_RULE, losses)
+    names = NameTable(NAME_RULE, losses, request.tools)
     extras: dict[str, Any] = {}
     if request.extras:
         extras = _own_extras(request, losses)

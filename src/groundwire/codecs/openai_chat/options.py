@@ -1,5 +1,6 @@
 """How to answer: sampling, lengths, output format, effort. Everything of a request besides the conversation and tools."""
 
+from groundwire.codecs._openai_strict import write_strict
 from groundwire.codecs._reading import (
     as_list,
     as_text,
@@ -127,7 +128,9 @@ def write_format(form: OutputFormat, losses: Losses) -> JsonObject:
             losses.add_schema("response_format.json_schema.schema", converted.warnings)
             schema = converted.schema
         described["schema"] = schema
-    if form.strict is not None:
+    if form.strict and "_own" not in hints and isinstance(described.get("schema"), dict):
+        described["schema"], described["strict"] = write_strict(described["schema"], "output", losses)  # type: ignore[arg-type]
+    elif form.strict is not None:
         described["strict"] = form.strict
     return {"type": "json_schema", "json_schema": {**described, **visible(hints)}, **outer}
 

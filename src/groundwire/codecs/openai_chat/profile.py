@@ -43,6 +43,8 @@ class Profile(Struct, frozen=True, kw_only=True):
     """The server knows the tool choice `allowed_tools`; otherwise only the chosen tools are offered."""
     custom_tools: bool = True
     """The server knows free-text tools; otherwise they are offered as functions with the argument `input`."""
+    max_description: int | None = None
+    """The server refuses longer descriptions of tools, so they are cut."""
     minimal_messages: bool = False
     """Messages without members that only some servers know."""
     flat_text: bool = False

@@ -28,7 +28,7 @@ _DEFAULT = Profile()
 
 def encode_request(request: ModelRequest, *, profile: Profile = _DEFAULT) -> Encoded:
     losses = Losses()
-    names = NameTable(NAME_RULE, losses)
+    names = NameTable(NAME_RULE, losses, request.tools)
     kept = request.extras.get(DIALECT, NOTHING)
     body: JsonObject = {"model": request.model}
     freeform = frozenset(tool.name for tool in request.tools if isinstance(tool, FunctionTool) and tool.freeform)
@@ -223,6 +223,8 @@ class _MessagesWriter:
 
     def _finished(self) -> list[JsonValue]:
         profile = self._profile
+        if any(map(_is_silent, self._messages)):
+            self._messages = [message for message in self._messages if not _is_silent(message)]
         if profile.empty_content == "empty" or profile.requires_reasoning_content:
             for message in self._messages:
                 if isinstance(message, dict) and message["role"] == "assistant":
@@ -238,6 +240,17 @@ def _is_plain(parts: tuple[Part, ...]) -> bool:
         return False
     part = parts[0]
     return type(part) is TextPart and not part.private and not part.citations
+
+
+def _is_silent(message: JsonValue) -> bool:
+    """A turn of which nothing is left, as when it was another provider's reasoning: servers refuse it."""
+    return (
+        isinstance(message, dict)
+        and len(message) == 2
+        and message["role"] == "assistant"
+        and not message["content"]
+        and message["content"] != ""
+    )
 
 
 def _merged(messages: list[JsonValue]) -> list[JsonValue]:

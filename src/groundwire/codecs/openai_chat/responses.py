@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs._building import withdraw_calls
+from groundwire.codecs._building import withdraw_calls, would_run_cut
 from groundwire.codecs._json import read_object
 from groundwire.codecs._reading import as_list, as_object, count_of
 from groundwire.codecs._warnings import Encoded, Losses
@@ -210,6 +210,9 @@ def is_legacy(request: ModelRequest | None) -> bool:
 def write_choice(answer: Alternative, place: int, writer: TurnWriter, losses: Losses) -> JsonObject:
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
     for number, item in enumerate(answer.items):
+        if would_run_cut(item, answer.finish.reason):
+            losses.add("call_dropped", f"items[{number}]", "A call was cut off.")
+            continue
         writer.add(message, item, f"items[{number}]")
     hints = own(answer.finish.private)
     choice: JsonObject = {

@@ -3,6 +3,7 @@
 What was written cannot be taken back: an upstream that begins anew, or fails, ends the stream with an error frame.
 """
 
+from groundwire.codecs._building import would_run_cut
 from groundwire.codecs._failures import STATUS_OF
 from groundwire.codecs._json import dump
 from groundwire.codecs._sse import write_event
@@ -209,6 +210,8 @@ class StreamEncoder:
         written = b"" if self._has_begun else self._open(reply.reply_id, reply.model, reply.created)
         if reply.finish.reason in _CUT:
             return written + self._error(_failure_of(reply.finish))
+        if any(would_run_cut(item, reply.finish.reason) for item in reply.items):
+            return written + self._error(_failure_of(Finish(reason=FinishReason.MALFORMED_CALL)))
         # The whole message is written once more, unsent, because it finds everything that has no place in it.
         message: JsonObject = {}
         writer = reply_writer(self._request, self._losses)

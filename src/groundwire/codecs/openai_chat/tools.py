@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from groundwire.codecs._names import NameTable
+from groundwire.codecs._names import NameTable, fit_description
+from groundwire.codecs._openai_strict import write_strict
 from groundwire.codecs._reading import (
     as_list,
     as_object,
@@ -74,6 +75,8 @@ def _read_function(function: JsonObject, path: str, hints: JsonObject) -> Functi
         parameters, strict = optional_object(function, "parameters", where), optional_bool(function, "strict", where)
     if parameters is not None and not _is_plain(parameters):
         hints = {**hints, "_as_is": True}
+    if strict:
+        hints = {**hints, "_strict": True}
     return FunctionTool(
         name=name,
         description=description,
@@ -126,11 +129,11 @@ def write_tools(
             else:
                 losses.add("tool_dropped", path, f"A tool that only {tool.origin} can run was left out.")
         elif tool.private and "_legacy" in own(tool.private):
-            legacy.append(_write_function(tool, names.declare(tool.name, path), path, losses))
+            legacy.append(_write_function(tool, names.declare(tool.name, path), path, profile, losses))
         elif tool.freeform is not None and profile.custom_tools:
-            written.append(_write_custom(tool, names.declare(tool.name, path), path, losses))
+            written.append(_write_custom(tool, names.declare(tool.name, path), path, profile, losses))
         else:
-            written.append(_nested(tool, _write_function(tool, names.declare(tool.name, path), path, losses)))
+            written.append(_nested(tool, _write_function(tool, names.declare(tool.name, path), path, profile, losses)))
     return written, legacy
 
 
@@ -143,10 +146,10 @@ def _nested(tool: FunctionTool, function: JsonObject) -> JsonObject:
     return {**entry, **outer} if isinstance(outer, dict) else entry
 
 
-def _write_function(tool: FunctionTool, name: str, path: str, losses: Losses) -> JsonObject:
+def _write_function(tool: FunctionTool, name: str, path: str, profile: Profile, losses: Losses) -> JsonObject:
     function: JsonObject = {"name": name}
     if tool.description is not None:
-        function["description"] = tool.description
+        function["description"] = fit_description(tool.description, profile.max_description, path, losses)
     if tool.freeform is not None:
         function["parameters"] = _INPUT
         if tool.freeform.get("type") != "text":
@@ -157,7 +160,11 @@ def _write_function(tool: FunctionTool, name: str, path: str, losses: Losses) ->
         converted = to_openai(tool.parameters)
         losses.add_schema(f"{path}.parameters", converted.warnings)
         function["parameters"] = converted.schema
-    if tool.strict is not None:
+    parameters = function.get("parameters")
+    if tool.strict and isinstance(parameters, dict) and "_strict" not in own(tool.private):
+        # Whoever sent it in this dialect knows what the server takes.
+        function["parameters"], function["strict"] = write_strict(parameters, path, losses)
+    elif tool.strict is not None:
         function["strict"] = tool.strict
     if tool.private:
         note_foreign(tool.private, path, losses)
@@ -165,12 +172,12 @@ def _write_function(tool: FunctionTool, name: str, path: str, losses: Losses) ->
     return function
 
 
-def _write_custom(tool: FunctionTool, name: str, path: str, losses: Losses) -> JsonObject:
+def _write_custom(tool: FunctionTool, name: str, path: str, profile: Profile, losses: Losses) -> JsonObject:
     note_foreign(tool.private, path, losses)
     hints = own(tool.private)
     custom: JsonObject = {"name": name}
     if tool.description is not None:
-        custom["description"] = tool.description
+        custom["description"] = fit_description(tool.description, profile.max_description, path, losses)
     form = tool.freeform or NOTHING
     if form.get("type") == "grammar" and "grammar" not in form:
         form = {"type": "grammar", "grammar": {key: value for key, value in form.items() if key != "type"}}

@@ -24,6 +24,7 @@ class Profile(Struct, frozen=True, kw_only=True):
     `dropped_options`: members of the body that the endpoint refuses, such as `temperature` or `include`.
     `explicit_strict`: say `strict: false` for tools whose sender said nothing.
     `audio_input`: the endpoint takes sound in messages.
+    `max_description`: the endpoint refuses longer descriptions of tools, so they are cut.
     """
 
     send_item_ids: bool = True
@@ -32,6 +33,7 @@ class Profile(Struct, frozen=True, kw_only=True):
     dropped_options: frozenset[str] = frozenset()
     explicit_strict: bool = True
     audio_input: bool = False
+    max_description: int | None = None
 
 
 DEFAULT_PROFILE = Profile()

@@ -1,5 +1,6 @@
 """How to answer: output format, reasoning, sampling. Both ways; knows no items and no tools."""
 
+from groundwire.codecs._openai_strict import write_strict
 from groundwire.codecs._reading import as_object, optional_bool, optional_text
 from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_responses.dialect import DIALECT, kept, note_foreign, own, unknown, with_members
@@ -43,12 +44,15 @@ def write_format(output: OutputFormat, losses: Losses) -> JsonObject:
     members = own(output.private)
     if output.type != "schema":
         return with_members({"type": "text" if output.type == "text" else "json_object"}, members)
-    written: JsonObject = {"type": "json_schema", "name": output.name or "answer", "schema": output.schema or {}}
+    schema = output.schema or {}
+    written: JsonObject = {"type": "json_schema", "name": output.name or "answer", "schema": schema}
     if output.name is None and DIALECT in output.private:
         del written["name"]
     if output.description is not None:
         written["description"] = output.description
-    if output.strict is not None:
+    if output.strict and DIALECT not in output.private:
+        written["schema"], written["strict"] = write_strict(schema, "output", losses)
+    elif output.strict is not None:
         written["strict"] = output.strict
     return with_members(written, members)
 
@@ -82,6 +86,8 @@ def write_reasoning_options(options: ReasoningOptions, losses: Losses) -> JsonOb
         written["effort"] = _effort_for(options.budget)
         message = f"A budget of {options.budget} tokens is sent as the effort {written['effort']}."
         losses.add("option_adjusted", "reasoning.budget", message)
+    if options.effort is not None and options.budget is not None:
+        losses.add("option_dropped", "reasoning.budget", "Only the effort can be sent here.")
     if options.summary:
         written["summary"] = "auto"
     return written

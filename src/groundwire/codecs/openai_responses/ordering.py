@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from groundwire.codecs._pairing import MISSING_RESULT, paired
 from groundwire.codecs._warnings import Losses
-from groundwire.codecs.openai_responses.dialect import Profile, own
+from groundwire.codecs.openai_responses.dialect import DIALECT, Profile, own
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 
@@ -17,31 +17,34 @@ def matched(items: Sequence[Item], losses: Losses, profile: Profile, *, is_state
 
     `is_stateful`: the provider keeps the earlier part of the conversation, so results may belong to calls there.
     """
-    unanswered, has_orphans = _unmatched(items)
-    if has_orphans and not is_stateful:
+    unanswered, has_orphans, is_ambiguous = _unmatched(items)
+    if (has_orphans or is_ambiguous) and not is_stateful:
         items = paired(items, losses)
     elif unanswered:
         items = _with_missing_results(items, unanswered, losses)
     return _grouped(items, losses, has_orphans=has_orphans) if profile.group_calls else items
 
 
-def _unmatched(items: Sequence[Item]) -> tuple[set[int], bool]:
-    """The places of calls without a result, and whether there are results without a call."""
+def _unmatched(items: Sequence[Item]) -> tuple[set[int], bool, bool]:
+    """The places of calls without a result, whether there are results without a call, and whether two calls of one id
+    wait at the same time, so that results cannot be told apart by it.
+    """
     waiting: dict[str, int] = {}
     unanswered: set[int] = set()
-    has_orphans = False
+    has_orphans = is_ambiguous = False
     for place, item in enumerate(items):
         if isinstance(item, CallItem):
             before = waiting.get(item.call.call_id)
             if before is not None:
                 unanswered.add(before)
+                is_ambiguous = True
             waiting[item.call.call_id] = place
         elif isinstance(item, ResultItem):
             has_orphans = waiting.pop(item.call_id, None) is None or has_orphans
         elif isinstance(item, NativeItem) and item.value.get("type") == "item_reference":
-            return set(), False  # what it refers to may be the other half
+            return set(), False, False  # what it refers to may be the other half
     unanswered.update(waiting.values())
-    return unanswered, has_orphans
+    return unanswered, has_orphans, is_ambiguous
 
 
 def _with_missing_results(items: Sequence[Item], unanswered: set[int], losses: Losses) -> list[Item]:
@@ -104,7 +107,8 @@ def with_reasoning(items: Sequence[Item], losses: Losses, profile: Profile) -> l
                 is_lost = True
             continue
         if is_models(item):
-            waiting = []
+            if not isinstance(item, NativeItem) or item.origin == DIALECT:
+                waiting = []  # what only others understand is not sent, so it does not count
         else:
             _drop(sent, waiting, losses)
             waiting, is_lost = [], False

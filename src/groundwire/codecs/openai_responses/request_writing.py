@@ -27,7 +27,7 @@ from groundwire.contracts.requests import DeclaredTool, FunctionTool, ModelReque
 
 def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE) -> Encoded:
     losses = Losses()
-    names = NameTable(NAMES, losses)
+    names = NameTable(NAMES, losses, request.tools)
     notes = request.extras.get(DIALECT, NOTHING)
     body: JsonObject = {"model": request.model} if request.model else {}
     carry_extras(request, body, losses)

@@ -31,10 +31,11 @@ _EARLY = ("id", "phase", "namespace")
 class _Track:
     """An item of the stream: its place in the reply, and what was seen of it."""
 
-    __slots__ = ("channel", "kind", "part", "place", "streamed", "wire")
+    __slots__ = ("channel", "index", "kind", "part", "place", "streamed", "wire")
 
-    def __init__(self, place: int, kind: str, wire: JsonObject) -> None:
+    def __init__(self, place: int, kind: str, wire: JsonObject, index: Any) -> None:
         self.place = place
+        self.index = index if isinstance(index, int) else -1
         self.kind = kind
         self.wire = wire
         self.streamed = False
@@ -160,7 +161,10 @@ class StreamDecoder:
 
     def _on_item(self, wire: JsonObject) -> None:
         item = _object(wire.get("item"))
-        if item and self._by_id.get(str(item.get("id"))) is None:
+        index = wire.get("output_index")
+        known = self._by_id.get(str(item.get("id")))
+        # Some servers give every item the same id; a place that is new tells them apart.
+        if item and (known is None or (isinstance(index, int) and index > known.index >= 0)):
             self._open(item, wire)
 
     def _open(self, item: JsonObject, event: JsonObject) -> _Track:
@@ -177,7 +181,7 @@ class StreamDecoder:
             place = self._builder.open("reasoning", private={DIALECT: members})
         else:
             place = self._builder.open("native")
-        track = _Track(place, kind, item)
+        track = _Track(place, kind, item, index)
         item_id = text_or_none(item.get("id")) or text_or_none(event.get("item_id"))
         self._tracks.append(track)
         if item_id:
@@ -232,6 +236,9 @@ class StreamDecoder:
 
     def _track_of(self, item_id: object, index: object, kind: str | None = None) -> _Track | None:
         track = self._by_id.get(item_id) if isinstance(item_id, str) else None
+        if track is not None and isinstance(index, int) and index != track.index:
+            there = self._by_index.get(index)
+            return there if there is not None and there.wire.get("id") == item_id else track
         if track is None and isinstance(index, int):
             track = self._by_index.get(index)
             if track is not None and kind is not None and track.kind != kind:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from groundwire.codecs._names import NameTable
+from groundwire.codecs._names import NameTable, fit_description
+from groundwire.codecs._openai_strict import write_strict
 from groundwire.codecs._reading import (
     as_list,
     as_object,
@@ -82,8 +83,8 @@ def _read_function(tool: JsonObject, path: str) -> FunctionTool:
         members = {**members, **unknown(tool, _FUNCTION_MEMBERS)}
     strict = optional_bool(tool, "strict", path)
     parameters = optional_object(tool, "parameters", path)
-    if strict is None:
-        members = {**members, "_no_strict": True}
+    if strict is not False:
+        members = {**members, "_no_strict" if strict is None else "_strict": True}
     if not _has_plain_root(parameters):
         members = {**members, "_verbatim": True}
     return FunctionTool(
@@ -170,7 +171,7 @@ def _write_function(tool: FunctionTool, path: str, names: NameTable, losses: Los
         "name": names.declare(tool.name, path),
     }
     if tool.description is not None:
-        written["description"] = tool.description
+        written["description"] = fit_description(tool.description, profile.max_description, path, losses)
     if tool.freeform is not None:
         if not members.get("_no_format"):
             written["format"] = _flat_format(tool.freeform)
@@ -183,7 +184,10 @@ def _write_function(tool: FunctionTool, path: str, names: NameTable, losses: Los
         converted = to_openai(tool.parameters)
         losses.add_schema(f"{path}.parameters", converted.warnings)
         written["parameters"] = converted.schema
-    if tool.strict is not None:
+    if tool.strict and "_strict" not in members and isinstance(written["parameters"], dict):
+        # Whoever sent it in this dialect knows what the endpoint takes.
+        written["parameters"], written["strict"] = write_strict(written["parameters"], path, losses)
+    elif tool.strict is not None:
         written["strict"] = tool.strict
     elif not members.get("_no_strict") and profile.explicit_strict:
         written["strict"] = False
