@@ -3,6 +3,8 @@
 import pytest
 
 from groundwire.codecs import gemini
+from groundwire.codecs._building import parts_of
+from groundwire.codecs.dialects import codec_of
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import (
     CallItem,
@@ -15,7 +17,8 @@ from groundwire.contracts.messages import (
     say,
 )
 from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply, Usage
-from groundwire.contracts.requests import ModelRequest
+from groundwire.contracts.requests import DIALECTS, ModelRequest
+from tests.codecs.gemini.recordings import events, reply_of
 
 
 def candidate(*parts, **more):
@@ -114,6 +117,29 @@ def test_the_reason_is_in_our_words_and_in_geminis(body, reason, raw):
     finish = gemini.decode_response(body).finish
 
     assert (finish.reason, finish.raw) == (reason, raw)
+
+
+@pytest.mark.parametrize("target", [codec_of(name) for name in DIALECTS], ids=DIALECTS)
+@pytest.mark.parametrize("more", [{"index": 0}, {}], ids=["with an index", "without"])
+def test_an_ordinary_response_translates_without_a_warning(target, more):
+    body = response({"text": "a"}, CALL, finishReason="STOP", **more)
+    reply = gemini.decode_response(body)
+    assert target.encode_response(reply).warnings == ()
+    assert gemini.encode_response(reply).body == body
+    streamed = reply_of(events(body))
+    assert streamed == reply
+    encoder = target.StreamEncoder()
+    for part in parts_of(streamed):
+        encoder.feed(part)
+    assert encoder.warnings == ()
+
+
+def test_an_index_that_is_not_the_place_is_kept():
+    body = {"candidates": [candidate({"text": "a"}, index=1, finishReason="STOP")]}
+    reply = gemini.decode_response(body)
+    assert reply.extras == {"gemini": {"candidates": [{"index": 1}]}}
+    assert reply_of(events(body)) == reply
+    assert gemini.encode_response(reply).body == body
 
 
 @pytest.mark.parametrize("body", [{}, {"candidates": []}, {"candidates": None}, {"candidates": "x"}])

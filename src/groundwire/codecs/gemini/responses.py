@@ -7,8 +7,8 @@ from typing import Any
 from groundwire.codecs._building import withdraw_calls
 from groundwire.codecs._ids import OPENAI_CHAT_IDS, derived_id
 from groundwire.codecs._json import dump_text, read_object
-from groundwire.codecs.gemini._casing import DIALECT, camel_keys, dict_of, unknown_members
-from groundwire.codecs.gemini._citations import cited
+from groundwire.codecs.gemini._casing import DIALECT, camel_keys, dict_of, sendable, unknown_members
+from groundwire.codecs.gemini._citations import CITED, cited
 from groundwire.codecs.gemini._finishes import NO_CANDIDATES, blocked_finish, decode_finish, decode_usage
 from groundwire.codecs.gemini._turns import TurnReader
 from groundwire.contracts.canonical import JsonObject
@@ -16,9 +16,8 @@ from groundwire.contracts.messages import Item
 from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply
 
 TOP = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId"})
-CANDIDATE = frozenset({"content", "finishReason", "finishMessage"})
+CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
 
-_CITED = frozenset({"citationMetadata", "groundingMetadata"})
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,28}").fullmatch
 _USUAL: JsonObject = {"role": "model"}
 
@@ -34,9 +33,10 @@ def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None
         candidate = dict_of(entry)
         items, finish, members = _read_candidate(candidate, id_prefix(reply_id, place, candidate), names or {})
         answers.append((items, finish))
-        kept.append(members)
-    if kept or candidates == []:
-        extras["candidates"] = list(kept)
+        kept.append({**members, **odd_index(candidate.get("index"), place)})
+    if candidates == []:
+        extras["candidates"] = []
+    extras.update(kept_candidates(kept))
     items, finish = answers[0] if answers else ((), answerless(wire))
     return Reply(
         reply_id=reply_id,
@@ -70,7 +70,7 @@ def _read_candidate(
     parts: Any = content.get("parts") if isinstance(content, dict) else None
     items = TurnReader(prefix, names).read_leniently(parts if isinstance(parts, list) else ())
     members = unknown_members(candidate, CANDIDATE)
-    if members and not members.keys().isdisjoint(_CITED):
+    if members and not members.keys().isdisjoint(CITED):
         items = cited(items, members)
     ended, finish = ended_items(items, candidate.get("finishReason"), candidate.get("finishMessage"))
     shape = odd_shape(content, parts)
@@ -93,6 +93,20 @@ def odd_shape(content: Any, parts: Any) -> JsonObject | None:
     if isinstance(parts, list):
         return None if around == _USUAL and parts else {"_content": around if parts else content}
     return {"_content": around}
+
+
+def odd_index(index: Any, place: int) -> JsonObject:
+    """A hint for a candidate whose index is not its place in the list, or is not said."""
+    if type(index) is int and index == place:
+        return {}
+    return {"_no_index": True} if index is None else {"index": index}
+
+
+def kept_candidates(kept: list[JsonObject]) -> JsonObject:
+    """What the candidates held beside the usual, as a member of the extras; mere notes on their shape stay our own."""
+    if not any(kept):
+        return {}
+    return {"candidates" if any(map(sendable, kept)) else "_candidates": list(kept)}
 
 
 def _text(value: Any) -> str:

@@ -15,7 +15,7 @@ from groundwire.codecs.gemini._casing import DIALECT, camel_keys, unknown_member
 from groundwire.codecs.gemini._finishes import blocked_finish, decode_usage
 from groundwire.codecs.gemini._framing import FrameReader
 from groundwire.codecs.gemini.failures import error_in, failure_of
-from groundwire.codecs.gemini.responses import TOP, answerless
+from groundwire.codecs.gemini.responses import TOP, answerless, kept_candidates
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item
@@ -135,7 +135,7 @@ class StreamDecoder:
             return
         blocked = blocked_finish(self._extras.get("promptFeedback"))
         ended = [candidate.end(blocked) for candidate in self._candidates.values()]
-        self._extras["candidates"] = [candidate.members for candidate in self._candidates.values()]
+        self._extras.update(kept_candidates([candidate.members for candidate in self._candidates.values()]))
         self._end_with(ended)
 
     def _end_with(self, answers: list[tuple[tuple[Item, ...], Finish]]) -> None:
