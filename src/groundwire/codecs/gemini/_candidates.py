@@ -11,7 +11,8 @@ from groundwire.codecs.gemini._citations import citations_of
 from groundwire.codecs.gemini._finishes import decode_finish
 from groundwire.codecs.gemini._partial_arguments import PartialArguments
 from groundwire.codecs.gemini._parts import is_signed, read_model_part_leniently
-from groundwire.codecs.gemini.responses import CANDIDATE, id_prefix, odd_index, odd_shape
+from groundwire.codecs.gemini._turns import id_prefix
+from groundwire.codecs.gemini.responses import CANDIDATE, odd_index, odd_shape
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, MediaPart, ReasoningItem, TextPart
 from groundwire.contracts.replies import Finish, FinishReason
