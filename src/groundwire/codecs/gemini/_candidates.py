@@ -66,6 +66,11 @@ class CandidateStream:
         if candidate.get("finishMessage") is not None:
             self._finish_message = candidate["finishMessage"]
 
+    def take_words(self, text: str) -> None:
+        """One text of a chunk that holds nothing else, in a content of the usual shape and with the index 0."""
+        self._index = 0
+        self._write_text(text)
+
     def _keep(self, members: JsonObject) -> None:
         cited = members.get("citationMetadata")
         before = dict_of(self.members.get("citationMetadata")).get("citations")

@@ -1,6 +1,6 @@
 """The response that nearly all are, recognised while it is parsed: one candidate of texts and calls that stopped.
 
-It is described by types, so that the checks are msgspec's and no objects are made in between. These types say nothing
+And likewise the events of nearly all streams. They are described by types, so that the checks are msgspec's and no objects are made in between. These types say nothing
 about what Gemini may send: what they do not take is read by the functions that know it all.
 """
 
@@ -48,7 +48,31 @@ class UsualResponse(Struct, forbid_unknown_fields=True, gc=False):
     responseId: str = ""  # noqa: N815 - as on the wire
 
 
+class UsualText(Struct, forbid_unknown_fields=True, gc=False):
+    text: Annotated[str, Meta(min_length=1)]
+
+
+class UsualWords(Struct, forbid_unknown_fields=True, gc=False):
+    parts: Annotated[list[UsualText], Meta(min_length=1)]
+    role: Literal["model"]
+
+
+class UsualPiece(Struct, forbid_unknown_fields=True, gc=False):
+    content: UsualWords
+    index: Literal[0]
+
+
+class UsualEvent(Struct, forbid_unknown_fields=True, gc=False):
+    """One event of a stream that says nothing but the next words of its one candidate."""
+
+    candidates: Annotated[list[UsualPiece], Meta(min_length=1, max_length=1)]
+    usageMetadata: dict[str, Any] | None = None  # noqa: N815 - as on the wire
+    modelVersion: str = ""  # noqa: N815 - as on the wire
+    responseId: str = ""  # noqa: N815 - as on the wire
+
+
 _decode = msgspec.json.Decoder(UsualResponse).decode
+_decode_event = msgspec.json.Decoder(UsualEvent).decode
 
 
 def read_usual(body: bytes, names: Mapping[str, str]) -> Reply | None:
@@ -94,3 +118,11 @@ def read_usual(body: bytes, names: Mapping[str, str]) -> Reply | None:
         finish=decode_finish("STOP", None, items),
         usage=decode_usage(wire.usageMetadata),
     )
+
+
+def read_usual_event(frame: bytes) -> UsualEvent | None:
+    """The next words of a stream; None for any other event."""
+    try:
+        return _decode_event(frame)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return None
