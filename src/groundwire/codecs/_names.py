@@ -88,9 +88,13 @@ class NameTable:
 
     def declare(self, name: str, path: str) -> str:
         """A tool that is on offer: its wire name leads back to it."""
-        wire = self.wire(name, path)
-        self.names[wire] = name
-        return wire
+        if name in self._wire or name in self._taken or not self._valid(name):
+            wire = self.wire(name, path)
+            self.names[wire] = name
+            return wire
+        self._wire[name] = self.names[name] = name
+        self._taken.add(name)
+        return name
 
     def wire(self, name: str, path: str = "") -> str:
         known = self._wire.get(name)

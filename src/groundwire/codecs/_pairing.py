@@ -34,6 +34,8 @@ def _is_paired(items: Sequence[Item]) -> bool:
     asked: set[str] = set()
     answered: set[str] = set()
     for item in items:
+        if not asked and type(item) is Message:
+            continue
         if isinstance(item, ResultItem):
             if item.call_id not in asked or item.call_id in answered:
                 return False

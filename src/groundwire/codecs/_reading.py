@@ -86,6 +86,8 @@ def optional_int(source: JsonObject, key: str, path: str = "") -> int | None:
 def count_of(source: Any, key: str) -> int | None:
     """A token counter: anything that is no whole number counts as not said."""
     value = source.get(key) if isinstance(source, dict) else None
+    if value is None or type(value) is int:
+        return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

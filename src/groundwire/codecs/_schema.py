@@ -26,8 +26,8 @@ def to_openapi_subset(schema: JsonValue) -> Conversion:
 
 def to_json_schema_subset(schema: JsonValue) -> Conversion:
     """Gemini's `parametersJsonSchema`: JSON Schema with `$defs`, without the keywords that Gemini refuses or ignores."""
-    if is_plain(schema):
-        return Conversion(schema=as_schema(schema))
+    if isinstance(schema, dict) and is_plain(schema):
+        return Conversion(schema=schema)
     log = WarningLog()
     plain = flatten_keeping_definitions(plain_object_root(schema, log), root=as_schema(schema), log=log)
     return Conversion(schema=write_json_subset(plain, log), warnings=log.taken())

@@ -72,4 +72,4 @@ class Losses:
             self.add("schema", path + warning.path, f"{warning.code}: {warning.message}")
 
     def taken(self) -> tuple[WireWarning, ...]:
-        return tuple(self._found.values())
+        return tuple(self._found.values()) if self._found else ()

@@ -46,17 +46,20 @@ class ToolCache:
             raw = members.get("tools")
             if raw is None:
                 return read_object(body)
-            key = bytes(raw)
             parsed: JsonObject = {name: _decode(value) for name, value in members.items() if name != "tools"}
-            tools = self._parsed.get(key)
-            if tools is None:
-                tools = _decode(raw)
-                if tools and len(key) <= MAX_BYTES:
-                    _keep(self._parsed, key, tools, self._size)
+            parsed["tools"] = self.parse_tools(bytes(raw))
         except (msgspec.MsgspecError, RecursionError, UnicodeError, TypeError):
             return read_object(body)
-        parsed["tools"] = tools
         return parsed
+
+    def parse_tools(self, text: bytes) -> Any:
+        """The value that the JSON text is, the same for the same text; or msgspec's error."""
+        tools = self._parsed.get(text)
+        if tools is None:
+            tools = _decode(text)
+            if tools and len(text) <= MAX_BYTES:
+                _keep(self._parsed, text, tools, self._size)
+        return tools
 
     def once(self, source: Any, variant: Hashable, make: Callable[[], _T]) -> _T:
         """What `make` gives for this very value; made again only after it was forgotten."""

@@ -1,8 +1,13 @@
 """Responses in their odd forms, and replies of other dialects as responses."""
 
+import json
+
 import pytest
 
 from groundwire.codecs import gemini
+from groundwire.codecs._building import parts_of
+from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.gemini._usual import read_usual
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import (
     CallItem,
@@ -15,7 +20,8 @@ from groundwire.contracts.messages import (
     say,
 )
 from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply, Usage
-from groundwire.contracts.requests import ModelRequest
+from groundwire.contracts.requests import DIALECTS, ModelRequest
+from tests.codecs.gemini.recordings import events, reply_of
 
 
 def candidate(*parts, **more):
@@ -114,6 +120,29 @@ def test_the_reason_is_in_our_words_and_in_geminis(body, reason, raw):
     finish = gemini.decode_response(body).finish
 
     assert (finish.reason, finish.raw) == (reason, raw)
+
+
+@pytest.mark.parametrize("target", [codec_of(name) for name in DIALECTS], ids=DIALECTS)
+@pytest.mark.parametrize("more", [{"index": 0}, {}], ids=["with an index", "without"])
+def test_an_ordinary_response_translates_without_a_warning(target, more):
+    body = response({"text": "a"}, CALL, finishReason="STOP", **more)
+    reply = gemini.decode_response(body)
+    assert target.encode_response(reply).warnings == ()
+    assert gemini.encode_response(reply).body == body
+    streamed = reply_of(events(body))
+    assert streamed == reply
+    encoder = target.StreamEncoder()
+    for part in parts_of(streamed):
+        encoder.feed(part)
+    assert encoder.warnings == ()
+
+
+def test_an_index_that_is_not_the_place_is_kept():
+    body = {"candidates": [candidate({"text": "a"}, index=1, finishReason="STOP")]}
+    reply = gemini.decode_response(body)
+    assert reply.extras == {"gemini": {"candidates": [{"index": 1}]}}
+    assert reply_of(events(body)) == reply
+    assert gemini.encode_response(reply).body == body
 
 
 @pytest.mark.parametrize("body", [{}, {"candidates": []}, {"candidates": None}, {"candidates": "x"}])
@@ -347,3 +376,57 @@ def test_a_call_that_was_cut_is_left_out_because_clients_would_run_it():
 
     assert encoded.body["candidates"] == [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS", "index": 0}]
     assert [warning.code for warning in encoded.warnings] == ["call_dropped"]
+
+
+USUAL = {
+    "a text": response({"text": "a"}, finishReason="STOP", index=0),
+    "texts and calls": {
+        **response({"text": "a"}, {"text": "b"}, CALL, CALL, {"text": "c"}, finishReason="STOP", index=0),
+        "usageMetadata": {"promptTokenCount": 4, "totalTokenCount": "7"},
+        "modelVersion": "m",
+        "responseId": "r",
+    },
+    "a signed call": {
+        **response({**CALL, "thoughtSignature": "c2ln"}, finishReason="STOP", index=0),
+        "responseId": "an id that is not plain",
+    },
+    "calls with the same id": response(
+        *[{"functionCall": {"name": "wire", "id": "i", "args": {"x": 1}}}] * 3, finishReason="STOP", index=0
+    ),
+    "an empty id": {
+        **response({"functionCall": {"name": "f", "id": "", "args": {}}}, finishReason="STOP", index=0),
+        "responseId": "r",
+    },
+    "wrapped arguments": response(
+        {"functionCall": {"name": "f", "id": "i", "args": {"_raw_arguments": "x"}}}, finishReason="STOP", index=0
+    ),
+}
+NEARLY_USUAL = {
+    "a signed text": response({"text": "a", "thoughtSignature": "c2ln"}, {"text": "b"}, finishReason="STOP", index=0),
+    "an empty text": response({"text": ""}, finishReason="STOP", index=0),
+    "a thought": response({"text": "a", "thought": True}, {"text": "b"}, finishReason="STOP", index=0),
+    "an empty part": response({}, finishReason="STOP", index=0),
+    "a text beside a call": response({**CALL, "text": ""}, finishReason="STOP", index=0),
+    "no ids at all": response(CALL, finishReason="STOP", index=0),
+    "bare arguments": response({"functionCall": {"name": "f", "id": "i"}}, finishReason="STOP", index=0),
+    "cut": response(CALL, finishReason="MAX_TOKENS", index=0),
+    "snake case": {**response(CALL, finish_reason="STOP", index=0), "model_version": "m"},
+    "another index": response({"text": "a"}, finishReason="STOP", index=1),
+    "an index of another type": response({"text": "a"}, finishReason="STOP", index=False),
+    "nulls": {**response({"text": "a"}, finishReason="STOP", index=0), "responseId": None, "usageMetadata": None},
+    "another member": response({"text": "a"}, finishReason="STOP", index=0, avgLogprobs=-0.5),
+    "another role": {
+        "candidates": [{"content": {"parts": [{"text": "a"}], "role": "user"}, "finishReason": "STOP", "index": 0}]
+    },
+}
+
+
+@pytest.mark.parametrize("body", [*USUAL.values(), *NEARLY_USUAL.values(), *ROUND_TRIPS.values()])
+def test_the_quick_reading_of_bytes_gives_what_the_full_reading_gives(body):
+    names = {"wire": "own"}
+    assert gemini.decode_response(json.dumps(body).encode(), names=names) == gemini.decode_response(body, names=names)
+
+
+def test_usual_responses_are_read_quickly_and_others_are_not():
+    assert [name for name, body in USUAL.items() if read_usual(json.dumps(body).encode(), {}) is None] == []
+    assert [name for name, body in NEARLY_USUAL.items() if read_usual(json.dumps(body).encode(), {})] == []

@@ -375,3 +375,27 @@ def test_a_signature_follows_its_text_on_an_empty_part():
 
     parts = [part for entry in chunks for part in entry["candidates"][0]["content"]["parts"]]
     assert parts == [{"text": "b"}, {"text": "", "thoughtSignature": "cw=="}, {"text": ""}]
+
+
+WORDS = {
+    "usual": [chunk({"text": "b"}, index=0), chunk({"text": "c"}, {"text": "\u00e9"}, index=0)],
+    "another shape": [
+        chunk({"text": "b"}),
+        chunk({"text": "b", "thought": True}, index=0),
+        chunk({"text": ""}, index=0),
+    ],
+    "calls": [chunk({"functionCall": {"name": "f", "args": {}}}, index=0), chunk({"text": "b"}, index=0)],
+    "many of another shape": [chunk({"text": "b", "thought": True}, index=0)] * 6 + [chunk({"text": "c"}, index=0)] * 2,
+    "a late id": [{**chunk({"text": "b"}, index=0), "responseId": "r", "usageMetadata": {"promptTokenCount": 3}}],
+    "a second candidate": [chunk({"text": "b"}, index=1), chunk({"text": "c"}, index=0)],
+    "an end": [chunk({"text": "b"}, index=0, finishReason="STOP"), chunk({"text": "c"}, index=0)],
+}
+
+
+@pytest.mark.parametrize("chunks", WORDS.values(), ids=WORDS)
+def test_words_that_are_read_quickly_give_what_the_full_reading_gives(chunks):
+    chunks = [chunk({"text": "a"}, index=0), *chunks]
+    # An array of one chunk says the same as the chunk, and is never of the usual shape.
+    in_full = decoded(events(*([entry] for entry in chunks)))
+    assert decoded(*(events(entry) for entry in chunks)) == in_full
+    assert decoded(events(*chunks)) == in_full

@@ -11,12 +11,12 @@ from groundwire.codecs.gemini._citations import citations_of
 from groundwire.codecs.gemini._finishes import decode_finish
 from groundwire.codecs.gemini._partial_arguments import PartialArguments
 from groundwire.codecs.gemini._parts import is_signed, read_model_part_leniently
-from groundwire.codecs.gemini.responses import CANDIDATE, id_prefix, odd_shape
+from groundwire.codecs.gemini._turns import id_prefix
+from groundwire.codecs.gemini.responses import CANDIDATE, odd_index, odd_shape
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, MediaPart, ReasoningItem, TextPart
 from groundwire.contracts.replies import Finish, FinishReason
 
-_KNOWN = CANDIDATE | {"index"}
 _CALL_PART = frozenset({"functionCall"})
 _WHOLE_ENDS = (FinishReason.END, FinishReason.TOOL_CALLS)
 
@@ -38,17 +38,15 @@ class CandidateStream:
         self._prefix = ""
         self._finish_message: Any = None
         self._content: Any = None
+        self._index: Any = None  # of the last chunk, which says how the candidate looks as a whole
         self._texts = 0
 
     def take(self, candidate: JsonObject, reply_id: str) -> None:
         """One chunk of this candidate."""
-        if not candidate.keys() <= _KNOWN:
+        if not candidate.keys() <= CANDIDATE:
             candidate = camel_keys(candidate)
-            self._keep(unknown_members(candidate, _KNOWN))
-        if "index" in candidate:
-            self.members["index"] = candidate["index"]
-        elif self.members:
-            self.members.pop("index", None)  # the last chunk says how the candidate looks as a whole
+            self._keep(unknown_members(candidate, CANDIDATE))
+        self._index = candidate.get("index")
         content = candidate.get("content")
         if content is not None:
             self._content = content
@@ -67,6 +65,11 @@ class CandidateStream:
             self.raw_finish = raw
         if candidate.get("finishMessage") is not None:
             self._finish_message = candidate["finishMessage"]
+
+    def take_words(self, text: str) -> None:
+        """One text of a chunk that holds nothing else, in a content of the usual shape and with the index 0."""
+        self._index = 0
+        self._write_text(text)
 
     def _keep(self, members: JsonObject) -> None:
         cited = members.get("citationMetadata")
@@ -183,6 +186,7 @@ class CandidateStream:
         items = self.builder.items()
         if not items:
             self.members.update(odd_shape(self._content, None) or {})
+        self.members.update(odd_index(self._index, self._place))
         if self.raw_finish:
             finish = decode_finish(self.raw_finish, self._finish_message, items)
             return withdraw_calls(items, finish.reason), finish

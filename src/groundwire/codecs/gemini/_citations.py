@@ -9,6 +9,9 @@ from groundwire.codecs.gemini._casing import dict_of
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Citation, Item, Message, TextPart
 
+CITED = frozenset({"citationMetadata", "groundingMetadata"})
+"""The members of a candidate that name sources."""
+
 
 def cited(items: list[Item], candidate: JsonObject) -> list[Item]:
     """The items with their citations, where it is clear which text is meant."""

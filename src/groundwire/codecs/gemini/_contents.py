@@ -29,6 +29,10 @@ _SYSTEM_ROLES = ("system", "developer")
 class ContentWriter:
     """Walks paired items once and collects `contents`."""
 
+    __slots__ = (
+        "_asked", "_calls", "_losses", "_media", "_names", "_profile", "_results", "_results_role", "_spoken", "contents",
+    )  # fmt: skip
+
     def __init__(self, names: NameTable, losses: Losses, profile: Profile) -> None:
         self.contents: list[Wire] = []
         self._names = names
@@ -51,10 +55,8 @@ class ContentWriter:
                 continue
             if self._results:
                 self._end_results()
-            if kind is Message and item.role != "assistant":  # type: ignore[union-attr]
-                if self._spoken:
-                    self._end_turn()
-                self._write_user(item, place)  # type: ignore[arg-type]
+            if kind is Message:
+                self._write_message(item, place)  # type: ignore[arg-type]
                 continue
             if item.split and self._spoken:
                 self._end_turn()
@@ -71,13 +73,26 @@ class ContentWriter:
             self._sign_steps()
         return self.contents
 
-    def _write_user(self, item: Message, place: int) -> None:
-        parts = item.parts
-        if len(parts) == 1 and item.role == "user" and not item.private:
-            only = parts[0]
-            if type(only) is TextPart and not only.private and not only.citations:
+    def _write_message(self, item: Message, place: int) -> None:
+        is_models = item.role == "assistant"
+        if self._spoken and (item.split or not is_models):
+            self._end_turn()
+        only = item.parts[0] if len(item.parts) == 1 else None
+        if type(only) is TextPart and only.text and not (item.private or only.private or only.citations):
+            # One plain text, as nearly all messages are.
+            if is_models:
+                self._spoken.append({"text": only.text})
+                return
+            if item.role == "user":
                 self.contents.append({"role": "user", "parts": [{"text": only.text}]})
                 return
+        if is_models:
+            self._write_words(item, f"items[{place}]")
+        else:
+            self._write_user(item, place)
+
+    def _write_user(self, item: Message, place: int) -> None:
+        parts = item.parts
         path = f"items[{place}]"
         found = [write_part(part, self._losses, f"{path}.parts[{index}]") for index, part in enumerate(parts)]
         written = [part for part in found if part is not None]
@@ -101,9 +116,7 @@ class ContentWriter:
     def _write_spoken(self, item: Item, place: int) -> None:
         path = f"items[{place}]"
         written: Wire | None = None
-        if isinstance(item, Message):
-            self._write_words(item, path)
-        elif isinstance(item, ReasoningItem):
+        if isinstance(item, ReasoningItem):
             written = write_reasoning(item, self._losses, path)
         elif isinstance(item, NativeItem):
             written = write_native(item, self._losses, path)
@@ -200,8 +213,9 @@ class ContentWriter:
         for place in range(len(self.contents) - 1, -1, -1):
             content = self.contents[place]
             if content.get("role") != "model":
-                if any("text" in part for part in content["parts"]):
-                    return
+                for part in content["parts"]:
+                    if "text" in part:
+                        return
                 continue
             for part in content["parts"]:
                 if "functionCall" in part:

@@ -6,7 +6,7 @@ from typing import Any
 from groundwire.codecs._building import unnamed_finish
 from groundwire.codecs._reading import count_of
 from groundwire.codecs._warnings import Losses
-from groundwire.codecs.gemini._casing import DIALECT, dict_of
+from groundwire.codecs.gemini._casing import DIALECT, camel_keys, dict_of
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item
 from groundwire.contracts.replies import Finish, FinishReason, Usage
@@ -53,6 +53,8 @@ _WORDS = {
 _APPROXIMATED = frozenset(
     {FinishReason.CONTEXT_FULL, FinishReason.CANCELLED, FinishReason.INCOMPLETE, FinishReason.FAILED}
 )
+_TOOL_CALLS = FinishReason.TOOL_CALLS
+_END = FinishReason.END
 
 
 def decode_finish(raw: Any, message: Any, items: Iterable[Item]) -> Finish:
@@ -62,8 +64,10 @@ def decode_finish(raw: Any, message: Any, items: Iterable[Item]) -> Finish:
     if reason is None:
         inferred = unnamed_finish(raw if isinstance(raw, str) else None, items)
         return Finish(reason=inferred.reason, raw=inferred.raw, detail=detail, private={DIALECT: {}})
-    if reason is FinishReason.END and any(isinstance(item, CallItem) for item in items):
-        reason = FinishReason.TOOL_CALLS
+    if reason is _END:
+        for item in items:
+            if type(item) is CallItem:
+                reason = _TOOL_CALLS
     return Finish(reason=reason, raw=raw, detail=detail)
 
 
@@ -102,16 +106,20 @@ def decode_usage(value: Any) -> Usage | None:
     """Zeros are left out on the wire; thoughts count as output, prompts of built-in tools as input."""
     if not isinstance(value, dict):
         return None
-    wire = dict_of(value)
-    prompt = (count_of(wire, "promptTokenCount") or 0) + (count_of(wire, "toolUsePromptTokenCount") or 0)
-    thoughts = count_of(wire, "thoughtsTokenCount")
-    output = (count_of(wire, "candidatesTokenCount") or 0) + (thoughts or 0)
-    total = count_of(wire, "totalTokenCount")
+    wire = camel_keys(value)
+    prompt, answer = wire.get("promptTokenCount"), wire.get("candidatesTokenCount")
+    if type(prompt) is not int or type(answer) is not int:
+        prompt, answer = count_of(wire, "promptTokenCount") or 0, count_of(wire, "candidatesTokenCount") or 0
+    total, thoughts, cached = count_of(wire, "totalTokenCount"), None, None
+    if len(wire) > 3:
+        thoughts, cached = count_of(wire, "thoughtsTokenCount"), count_of(wire, "cachedContentTokenCount")
+        prompt += count_of(wire, "toolUsePromptTokenCount") or 0
+        answer += thoughts or 0
     return Usage(
         input=prompt,
-        output=output,
-        total=prompt + output if total is None else total,
-        cached=count_of(wire, "cachedContentTokenCount"),
+        output=answer,
+        total=prompt + answer if total is None else total,
+        cached=cached,
         reasoning=thoughts,
         private={DIALECT: wire},
     )

@@ -24,12 +24,13 @@ class FrameReader:
 
     def feed(self, data: bytes) -> list[bytes]:
         if self._sse is not None:
+            # One whole event per piece is how they come off the network: one line, and a blank one.
             if data.startswith(b"data: ") and self._sse.is_between_events:
-                # One whole event per piece is how they come off the network.
-                if data.endswith(b"\r\n\r\n") and data.count(b"\n") == 2 and data.count(b"\r") == 2:
-                    return [data[6:-4]]
-                if data.endswith(b"\n\n") and data.count(b"\n") == 2 and b"\r" not in data:
+                end = data.find(b"\r")
+                if end < 0 and data.find(b"\n") == len(data) - 2 and data.endswith(b"\n"):
                     return [data[6:-2]]
+                if end == len(data) - 4 and data.find(b"\n") == end + 1 and data.endswith(b"\r\n\r\n"):
+                    return [data[6:end]]
             return [event.data for event in self._sse.feed(data)]
         if self._objects is not None:
             return self._objects.feed(data)

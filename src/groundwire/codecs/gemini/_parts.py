@@ -6,6 +6,7 @@ Google ran, its searches) becomes a native item as a whole.
 
 from collections.abc import Mapping
 
+from groundwire.codecs._json import dump
 from groundwire.codecs._names import NameTable, original_name
 from groundwire.codecs._reading import as_object, expected, optional_text, required_text
 from groundwire.codecs._results import object_arguments, unwrap_arguments, wrap_arguments
@@ -95,12 +96,19 @@ def read_call(part: JsonObject, path: str, made_id: str, names: Mapping[str, str
         members["_bare"] = True
     else:
         arguments = as_object(wire["args"], f"{path}.functionCall.args")
-    name = required_text(wire, "name", f"{path}.functionCall")
+    return call_item(required_text(wire, "name", f"{path}.functionCall"), call_id, arguments, members, names)
+
+
+def call_item(
+    name: str, call_id: str, arguments: JsonObject, members: JsonObject, names: Mapping[str, str]
+) -> CallItem:
+    """The call, with the members that have no place of their own."""
+    is_wrapped = "_raw_arguments" in arguments
     call = ToolCall(
         call_id=call_id,
-        name=original_name(name, names) if names else name,
-        raw=unwrap_arguments(arguments) if arguments else "{}",
-        arguments=None if "_raw_arguments" in arguments else arguments,
+        name=names[name] if name in names else original_name(name, names),
+        raw=unwrap_arguments(arguments) if is_wrapped else dump(arguments).decode(),
+        arguments=None if is_wrapped else arguments,
         origin=DIALECT,
     )
     return CallItem(call=call, private={DIALECT: members}) if members else CallItem(call=call)

@@ -3,10 +3,12 @@
 Texts that follow each other share a message, except that a signed text ends it: nothing may be joined to it.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from groundwire.codecs._ids import unique_id
+from groundwire.codecs._ids import OPENAI_CHAT_IDS, derived_id, unique_id
+from groundwire.codecs._json import dump_text
 from groundwire.codecs._reading import as_object
 from groundwire.codecs.gemini._casing import camel_keys
 from groundwire.codecs.gemini._parts import (
@@ -16,7 +18,10 @@ from groundwire.codecs.gemini._parts import (
     read_model_part_leniently,
 )
 from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, MediaPart, Message, Part, TextPart
+
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,28}").fullmatch
 
 
 class TurnReader:
@@ -76,9 +81,18 @@ class TurnReader:
 
 def with_unique_id(item: CallItem, taken: set[str]) -> CallItem:
     call = item.call
+    if call.call_id not in taken:
+        taken.add(call.call_id)
+        return item
     call_id = unique_id(call.call_id, taken)
     taken.add(call_id)
-    if call_id == call.call_id:
-        return item
     call = ToolCall(call_id=call_id, name=call.name, raw=call.raw, arguments=call.arguments, origin=call.origin)
     return CallItem(call=call, complete=item.complete, split=item.split, private=item.private)
+
+
+def id_prefix(reply_id: str, place: int, candidate: JsonObject | None = None) -> str:
+    """What the ids of calls without one begin with: the same for the same response, however often it is read."""
+    if not _PLAIN_ID(reply_id):
+        seed = reply_id or dump_text(candidate or {})
+        reply_id = derived_id(seed, OPENAI_CHAT_IDS)[5:21]
+    return f"call_{reply_id}_{place}" if place else f"call_{reply_id}"

@@ -150,7 +150,7 @@ def _usual_mode(mode: str, names: tuple[str, ...]) -> str:
 
 
 def _wants_strict(request: ModelRequest) -> bool:
-    return any(isinstance(tool, FunctionTool) and tool.strict is True for tool in request.tools)
+    return True in [tool.strict for tool in request.tools if type(tool) is FunctionTool]
 
 
 def _texts(value: Any, path: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from groundwire.codecs.gemini.options import encode_choice, encode_generation
 from groundwire.codecs.gemini.profiles import Profile
 from groundwire.codecs.gemini.tools import encode_tools
 from groundwire.contracts.canonical import JsonObject, JsonValue
-from groundwire.contracts.messages import Item
+from groundwire.contracts.messages import Item, Message
 from groundwire.contracts.requests import ModelRequest
 
 _NEWEST = Profile()
@@ -36,7 +36,7 @@ def encode_request(request: ModelRequest, *, profile: Profile = _NEWEST, cache: 
         body["tools"] = _write_tools(request, names, losses, profile, extras.get("_tools"), cache)
         if not body["tools"] and "_tools" not in extras:
             del body["tools"]
-    body["contents"] = list(ContentWriter(names, losses, profile).write(paired(items, losses)))
+    body["contents"] = ContentWriter(names, losses, profile).write(paired(items, losses))  # type: ignore[assignment]
     choice = encode_choice(request, names, losses, profile)
     if choice is not None or "toolConfig" in extras:
         calling: JsonObject = {} if choice is None else {"functionCallingConfig": choice}
@@ -63,8 +63,9 @@ def _write_tools(
 def _own_extras(request: ModelRequest, losses: Losses) -> dict[str, Any]:
     for dialect, members in request.extras.items():
         if dialect != DIALECT:
-            for name in sendable(members):
-                losses.add("extra_dropped", name, f"Only {dialect} knows this member.")
+            for name in members:
+                if name[:1] != "_":
+                    losses.add("extra_dropped", name, f"Only {dialect} knows this member.")
     return request.extras.get(DIALECT) or {}
 
 
@@ -77,8 +78,10 @@ def _instructions(request: ModelRequest, losses: Losses) -> tuple[list[JsonValue
             written.append(text)
     items = request.items
     first = 0
-    while first < len(items) and items[first].kind == "message" and items[first].role in _SYSTEM_ROLES:  # type: ignore[union-attr]
-        for said in items[first].parts:  # type: ignore[union-attr]
+    for item in items:
+        if type(item) is not Message or item.role not in _SYSTEM_ROLES:
+            break
+        for said in item.parts:
             text = write_part(said, losses, f"items[{first}]")
             if text is not None:
                 written.append(text)

@@ -5,6 +5,7 @@ from typing import Any
 from groundwire.codecs._ids import GEMINI_IDS, IdTable
 from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.gemini._casing import DIALECT, own_members, sendable
+from groundwire.codecs.gemini._citations import CITED
 from groundwire.codecs.gemini._finishes import NO_CANDIDATES, encode_finish, encode_usage
 from groundwire.codecs.gemini._parts import is_unnamed, write_call, write_native, write_part, write_reasoning
 from groundwire.contracts.canonical import JsonObject
@@ -50,21 +51,20 @@ def is_answer(reply: Reply) -> bool:
 def candidate_of(
     place: int, parts: list[JsonObject], items: tuple[Item, ...], ending: JsonObject, extras: dict[str, Any]
 ) -> JsonObject:
-    kept = extras.get("candidates")
-    members: dict[str, Any] | None = kept[place] if isinstance(kept, list) and place < len(kept) else None
-    around: Any = {"role": "model"} if members is None else members.get("_content", {"role": "model"})
+    kept = extras.get("candidates") or extras.get("_candidates")
+    members: dict[str, Any] = kept[place] if isinstance(kept, list) and place < len(kept) else {}
+    around: Any = members.get("_content", {"role": "model"})
     candidate: JsonObject = {}
     if parts:
         candidate["content"] = {**(around or {}), "parts": list(parts)}
     elif around is not None:
         candidate["content"] = around
     candidate.update(ending)
-    if members is not None:
-        candidate.update(sendable(members))
-    else:
+    if "_no_index" not in members:
         candidate["index"] = place
-        if sources := _citations(items):
-            candidate["citationMetadata"] = {"citations": list(sources)}
+    if members.keys().isdisjoint(CITED) and (sources := _citations(items)):
+        candidate["citationMetadata"] = {"citations": list(sources)}
+    candidate.update(sendable(members))
     return candidate
 
 

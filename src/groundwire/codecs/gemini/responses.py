@@ -1,29 +1,32 @@
 """A GenerateContentResponse as a Reply. Read leniently: what a candidate holds counts, not what it claims to be."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from groundwire.codecs._building import withdraw_calls
-from groundwire.codecs._ids import OPENAI_CHAT_IDS, derived_id
-from groundwire.codecs._json import dump_text, read_object
-from groundwire.codecs.gemini._casing import DIALECT, camel_keys, dict_of, unknown_members
-from groundwire.codecs.gemini._citations import cited
+from groundwire.codecs._json import read_object
+from groundwire.codecs.gemini._casing import DIALECT, camel_keys, dict_of, sendable, unknown_members
+from groundwire.codecs.gemini._citations import CITED, cited
 from groundwire.codecs.gemini._finishes import NO_CANDIDATES, blocked_finish, decode_finish, decode_usage
-from groundwire.codecs.gemini._turns import TurnReader
+from groundwire.codecs.gemini._turns import TurnReader, id_prefix
+from groundwire.codecs.gemini._usual import read_usual
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Item
 from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply
 
 TOP = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId"})
-CANDIDATE = frozenset({"content", "finishReason", "finishMessage"})
+CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
 
-_CITED = frozenset({"citationMetadata", "groundingMetadata"})
-_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,28}").fullmatch
 _USUAL: JsonObject = {"role": "model"}
 
 
 def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None = None) -> Reply:
+    names = names or {}
+    usual = read_usual(body, names) if type(body) is bytes else None
+    return _read_any(body, names) if usual is None else usual
+
+
+def _read_any(body: bytes | JsonObject, names: Mapping[str, str]) -> Reply:
     wire = camel_keys(read_object(body))
     reply_id = _text(wire.get("responseId"))
     candidates = wire.get("candidates")
@@ -32,11 +35,12 @@ def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None
     kept: list[JsonObject] = []
     for place, entry in enumerate(candidates if isinstance(candidates, list) else []):
         candidate = dict_of(entry)
-        items, finish, members = _read_candidate(candidate, id_prefix(reply_id, place, candidate), names or {})
+        items, finish, members = _read_candidate(candidate, id_prefix(reply_id, place, candidate), names)
         answers.append((items, finish))
-        kept.append(members)
-    if kept or candidates == []:
-        extras["candidates"] = list(kept)
+        kept.append({**members, **odd_index(candidate.get("index"), place)})
+    if candidates == []:
+        extras["candidates"] = []
+    extras.update(kept_candidates(kept))
     items, finish = answers[0] if answers else ((), answerless(wire))
     return Reply(
         reply_id=reply_id,
@@ -47,14 +51,6 @@ def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None
         alternatives=tuple(Alternative(items=items, finish=finish) for items, finish in answers[1:]),
         extras={DIALECT: extras} if extras else {},
     )
-
-
-def id_prefix(reply_id: str, place: int, candidate: JsonObject | None = None) -> str:
-    """What the ids of calls without one begin with: the same for the same response, however often it is read."""
-    if not _PLAIN_ID(reply_id):
-        seed = reply_id or dump_text(candidate or {})
-        reply_id = derived_id(seed, OPENAI_CHAT_IDS)[5:21]
-    return f"call_{reply_id}_{place}" if place else f"call_{reply_id}"
 
 
 def answerless(wire: JsonObject) -> Finish:
@@ -70,7 +66,7 @@ def _read_candidate(
     parts: Any = content.get("parts") if isinstance(content, dict) else None
     items = TurnReader(prefix, names).read_leniently(parts if isinstance(parts, list) else ())
     members = unknown_members(candidate, CANDIDATE)
-    if members and not members.keys().isdisjoint(_CITED):
+    if members and not members.keys().isdisjoint(CITED):
         items = cited(items, members)
     ended, finish = ended_items(items, candidate.get("finishReason"), candidate.get("finishMessage"))
     shape = odd_shape(content, parts)
@@ -93,6 +89,20 @@ def odd_shape(content: Any, parts: Any) -> JsonObject | None:
     if isinstance(parts, list):
         return None if around == _USUAL and parts else {"_content": around if parts else content}
     return {"_content": around}
+
+
+def odd_index(index: Any, place: int) -> JsonObject:
+    """A hint for a candidate whose index is not its place in the list, or is not said."""
+    if type(index) is int and index == place:
+        return {}
+    return {"_no_index": True} if index is None else {"index": index}
+
+
+def kept_candidates(kept: list[JsonObject]) -> JsonObject:
+    """What the candidates held beside the usual, as a member of the extras; mere notes on their shape stay our own."""
+    if not any(kept):
+        return {}
+    return {"candidates" if any(map(sendable, kept)) else "_candidates": list(kept)}
 
 
 def _text(value: Any) -> str:

@@ -14,8 +14,9 @@ from groundwire.codecs.gemini._candidates import CandidateStream
 from groundwire.codecs.gemini._casing import DIALECT, camel_keys, unknown_members
 from groundwire.codecs.gemini._finishes import blocked_finish, decode_usage
 from groundwire.codecs.gemini._framing import FrameReader
+from groundwire.codecs.gemini._usual import read_usual_event
 from groundwire.codecs.gemini.failures import error_in, failure_of
-from groundwire.codecs.gemini.responses import TOP, answerless
+from groundwire.codecs.gemini.responses import TOP, answerless, kept_candidates
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item
@@ -30,6 +31,9 @@ from groundwire.contracts.replies import (
     ReplyStarted,
 )
 
+_MAX_OTHERS = 4
+"""Events of another shape than the usual, after which no more of them are tried whether they have it."""
+
 _INCOMPLETE = Finish(reason=FinishReason.INCOMPLETE)
 
 
@@ -43,6 +47,7 @@ class StreamDecoder:
         self._candidates: dict[int, CandidateStream] = {}
         self._is_begun = False
         self._is_over = False
+        self._others = 0
         self._reply_id = ""
         self._model = ""
         self._usage: Any = None
@@ -77,13 +82,31 @@ class StreamDecoder:
         return self._builder.take()
 
     def _take_frame(self, frame: bytes) -> None:
-        if self._is_over or not frame or frame.isspace() or frame == b"[DONE]":
+        if self._is_over or (self._is_begun and self._take_words(frame)):
+            return
+        if not frame or frame.isspace() or frame == b"[DONE]":
             return
         value = read_value(frame, what="event", keep_halves=True)
         for chunk in value if isinstance(value, list) else [value]:
             if not isinstance(chunk, dict):
                 raise WireError("An event of the stream is no object.")
             self._take_chunk(chunk)
+
+    def _take_words(self, frame: bytes) -> bool:
+        """Whether the event was nothing but more words of the one candidate, as nearly all are; then they are taken."""
+        candidate = self._candidates.get(0)
+        if candidate is None or self._others >= _MAX_OTHERS:
+            return False
+        event = read_usual_event(frame)
+        if event is None:
+            self._others += 1
+            return False
+        if event.usageMetadata is not None:
+            self._usage = event.usageMetadata
+        self._reply_id = self._reply_id or event.responseId
+        for part in event.candidates[0].content.parts:
+            candidate.take_words(part.text)
+        return True
 
     def _take_chunk(self, chunk: JsonObject) -> None:
         if self._is_over:
@@ -135,7 +158,7 @@ class StreamDecoder:
             return
         blocked = blocked_finish(self._extras.get("promptFeedback"))
         ended = [candidate.end(blocked) for candidate in self._candidates.values()]
-        self._extras["candidates"] = [candidate.members for candidate in self._candidates.values()]
+        self._extras.update(kept_candidates([candidate.members for candidate in self._candidates.values()]))
         self._end_with(ended)
 
     def _end_with(self, answers: list[tuple[tuple[Item, ...], Finish]]) -> None:

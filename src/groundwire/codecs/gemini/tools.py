@@ -86,27 +86,34 @@ def _encode_function(tool: FunctionTool, place: int, names: NameTable, losses: L
     if tool.description is not None:
         wire["description"] = tool.description
     members = own_members(tool.private, losses, path) if tool.private else {}
-    parameters = _FREEFORM if tool.freeform is not None else tool.parameters
+    parameters = tool.parameters
     if tool.freeform is not None:
+        parameters = _FREEFORM
         losses.add(
             "format_approximated", path, "A tool that takes plain text is offered with the one argument `input`."
         )
-    form = members.get("_form")
     if parameters is not None:
-        if form == "json":
-            wire["parametersJsonSchema"] = parameters
-        elif form == "native":
-            _add_native_parameters(wire, members.get("_parameters"), parameters, losses, path)
-        elif profile.native_schema:
-            _add_native_parameters(wire, None, parameters, losses, path)
-        else:
-            converted = to_json_schema_subset(parameters)
-            if converted.warnings:
-                losses.add_schema(f"{path}.parameters", converted.warnings)
-            wire["parametersJsonSchema"] = converted.schema
+        _add_parameters(wire, parameters, members, losses, path, profile)
     if members:
         wire.update(sendable(members))
     return wire
+
+
+def _add_parameters(
+    wire: JsonObject, parameters: JsonObject, members: JsonObject, losses: Losses, path: str, profile: Profile
+) -> None:
+    form = members.get("_form")
+    if form == "json":
+        wire["parametersJsonSchema"] = parameters
+    elif form == "native":
+        _add_native_parameters(wire, members.get("_parameters"), parameters, losses, path)
+    elif profile.native_schema:
+        _add_native_parameters(wire, None, parameters, losses, path)
+    else:
+        converted = to_json_schema_subset(parameters)
+        if converted.warnings:
+            losses.add_schema(f"{path}.parameters", converted.warnings)
+        wire["parametersJsonSchema"] = converted.schema
 
 
 def _add_native_parameters(

@@ -1,5 +1,7 @@
 """How to answer: sampling, lengths, output format, effort. Everything of a request besides the conversation and tools."""
 
+from typing import Any
+
 from groundwire.codecs._openai_strict import write_strict
 from groundwire.codecs._reading import (
     as_list,
@@ -17,7 +19,8 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Private
 from groundwire.contracts.requests import ModelRequest, OutputFormat, ReasoningOptions, Sampling
 
-_SAMPLING = ("temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty", "seed", "stop", "n")
+_NUMBERS = ("temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty")
+_SAMPLING = frozenset({*_NUMBERS, "seed", "stop", "n"})
 _PLAIN = Sampling()
 _FORMAT = frozenset({"type", "json_schema"})
 _SCHEMA = frozenset({"name", "schema", "description", "strict"})
@@ -25,7 +28,7 @@ _DEFAULT_STREAM: JsonObject = {"include_usage": True}
 
 
 def read_sampling(body: JsonObject, extras: JsonObject) -> Sampling:
-    if not any(name in body for name in _SAMPLING):
+    if body.keys().isdisjoint(_SAMPLING):
         return _PLAIN
     stop = body.get("stop")
     if isinstance(stop, str):
@@ -34,17 +37,14 @@ def read_sampling(body: JsonObject, extras: JsonObject) -> Sampling:
         extras["stop"] = stop
     if body.get("top_k") is not None:
         extras["_top_k"] = True
+    numbers: dict[str, Any] = {name: optional_number(body, name) for name in _NUMBERS if name in body}
     return Sampling(
-        temperature=optional_number(body, "temperature"),
-        top_p=optional_number(body, "top_p"),
-        top_k=optional_number(body, "top_k"),
-        seed=optional_int(body, "seed"),
-        presence_penalty=optional_number(body, "presence_penalty"),
-        frequency_penalty=optional_number(body, "frequency_penalty"),
+        seed=optional_int(body, "seed") if "seed" in body else None,
         stop=tuple(as_text(text, f"stop[{place}]") for place, text in enumerate(as_list(stop, "stop")))
         if stop is not None
         else (),
-        count=optional_int(body, "n"),
+        count=optional_int(body, "n") if "n" in body else None,
+        **numbers,
     )
 
 

@@ -78,7 +78,7 @@ def present(source: JsonObject, known: frozenset[str]) -> JsonObject:
 def note_foreign(private: Private, path: str, losses: Losses, *, carried: frozenset[str] = frozenset()) -> None:
     """Private data of other dialects stays behind, except the members that are carried in another way."""
     for dialect, members in private.items():
-        if dialect != DIALECT:
+        if dialect != DIALECT and not (members.keys() <= carried):
             names = [name for name in members if name[:1] != "_" and name not in carried]
             if names:
                 losses.add("private_dropped", path, f"{', '.join(names)} of {dialect} was left out.")

@@ -9,6 +9,7 @@ from groundwire.codecs.openai_chat.parts import read_parts
 from groundwire.codecs.openai_chat.profile import DIALECT, present
 from groundwire.codecs.openai_chat.tools import read_choice, read_tools
 from groundwire.codecs.openai_chat.turn_reading import TurnReader, quick_turn, synthetic_id
+from groundwire.codecs.openai_chat.usual import read_usual
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import (
@@ -37,24 +38,30 @@ def decode_request(
     body: bytes | JsonObject, *, model: str = "", stream: bool = False, cache: ToolCache | None = None
 ) -> ModelRequest:
     """The request; `model` stands in where the body has none, as with deployments that are named in the address."""
-    source = read_body(body, cache)
-    if source.get("model") is None and model:
-        source = {**source, "model": model}
-    extras: JsonObject = dict(present(source, _KNOWN))
-    functions = source.get("functions")
-    tools = once(cache if functions is None else None, source.get("tools"), DIALECT, lambda: read_tools(source))
-    if not tools and source.get("tools") == []:
-        extras["tools"] = []
+    extras: JsonObject = {}
+    usual = read_usual(body, cache) if type(body) is bytes else None
+    if usual is not None:
+        source, items, tools = usual
+    else:
+        source = read_body(body, cache)
+        if source.get("model") is None and model:
+            source = {**source, "model": model}
+        extras = dict(present(source, _KNOWN))
+        functions = source.get("functions")
+        tools = once(cache if functions is None else None, source.get("tools"), DIALECT, lambda: read_tools(source))
+        if not tools and source.get("tools") == []:
+            extras["tools"] = []
+        items = _read_messages(source)
     return ModelRequest(
         model=required_text(source, "model"),
-        items=_read_messages(source),
+        items=items,
         tools=tools,
         tool_choice=_read_choice(source, extras, has_tools=bool(tools)),
         parallel_calls=optional_bool(source, "parallel_tool_calls"),
         sampling=read_sampling(source, extras),
         max_output_tokens=read_limit(source, extras),
-        output=read_format(source, extras),
-        reasoning=read_reasoning(source),
+        output=read_format(source, extras) if "response_format" in source else None,
+        reasoning=read_reasoning(source) if "reasoning_effort" in source else None,
         stream=read_stream(source, extras) or stream,
         extras={DIALECT: extras} if extras else {},
     )

@@ -43,7 +43,7 @@ _WORDS = {
     FinishReason.PAUSED: "stop",
     FinishReason.INCOMPLETE: "length",
 }
-_APPROXIMATE = frozenset({FinishReason.PAUSED, FinishReason.INCOMPLETE})
+_APPROXIMATE = (FinishReason.PAUSED, FinishReason.INCOMPLETE)
 
 
 def decode_response(
@@ -163,25 +163,26 @@ def write_usage(usage: Usage) -> JsonObject:
 def encode_response(reply: Reply, *, request: ModelRequest | None = None) -> Encoded:
     """The reply for a client; `request` is what it asked, and tells in which form it knows the tools."""
     losses = Losses()
-    kept = reply.extras.get(DIALECT, NOTHING)
-    absent = kept.get("_absent")
+    writer = reply_writer(request, losses)
+    choices: list[JsonValue] = [_write_choice(reply.items, reply.finish, 0, writer, losses)]
+    for place, answer in enumerate(reply.alternatives, start=1):
+        choices.append(write_choice(answer, place, writer, losses))
     body: JsonObject = {
         "id": reply.reply_id,
         "object": "chat.completion",
         "created": reply.created or 0,
         "model": reply.model,
+        "choices": choices,
     }
-    for name in absent if isinstance(absent, list) else ():
-        body.pop(str(name), None)
-    writer = reply_writer(request, losses)
-    first = Alternative(items=reply.items, finish=reply.finish)
-    body["choices"] = [
-        write_choice(answer, place, writer, losses) for place, answer in enumerate((first, *reply.alternatives))
-    ]
     if reply.usage is not None:
         body["usage"] = write_usage(reply.usage)
-    body.update(visible(kept))
-    note_extras(reply, losses)
+    if reply.extras:
+        kept = reply.extras.get(DIALECT, NOTHING)
+        absent = kept.get("_absent")
+        for name in absent if isinstance(absent, list) else ():
+            body.pop(str(name), None)
+        body.update(visible(kept))
+        note_extras(reply, losses)
     return Encoded(body=body, warnings=losses.taken())
 
 
@@ -193,6 +194,8 @@ def note_extras(reply: Reply, losses: Losses) -> None:
 
 
 def reply_writer(request: ModelRequest | None, losses: Losses) -> TurnWriter:
+    if request is None or not request.tools:
+        return TurnWriter(losses)
     return TurnWriter(losses, freeform=freeform_tools(request), is_legacy=is_legacy(request))
 
 
@@ -208,30 +211,40 @@ def is_legacy(request: ModelRequest | None) -> bool:
 
 
 def write_choice(answer: Alternative, place: int, writer: TurnWriter, losses: Losses) -> JsonObject:
+    return _write_choice(answer.items, answer.finish, place, writer, losses)
+
+
+def _write_choice(
+    items: tuple[Item, ...], finish: Finish, place: int, writer: TurnWriter, losses: Losses
+) -> JsonObject:
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
-    for number, item in enumerate(answer.items):
-        if would_run_cut(item, answer.finish.reason):
+    for number, item in enumerate(items):
+        if would_run_cut(item, finish.reason):
             losses.add("call_dropped", f"items[{number}]", "A call was cut off.")
             continue
         writer.add(message, item, f"items[{number}]")
-    hints = own(answer.finish.private)
     choice: JsonObject = {
-        "index": hints.get("_index", place),
+        "index": place,
         "message": message,
         "logprobs": None,
-        "finish_reason": write_finish(answer.finish, message, losses),
-        **visible(hints),
+        "finish_reason": write_finish(finish, message, losses),
     }
-    if "_no_index" in hints:
-        del choice["index"]
-    note_foreign(answer.finish.private, "finish", losses)
+    if finish.private:
+        hints = own(finish.private)
+        if "_index" in hints:
+            choice["index"] = hints["_index"]
+        elif "_no_index" in hints:
+            del choice["index"]
+        choice.update(visible(hints))
+        note_foreign(finish.private, "finish", losses)
     return choice
 
 
 def write_finish(finish: Finish, message: JsonObject, losses: Losses) -> str:
     """The provider's own word if it was this dialect's, else the nearest one."""
-    if finish.raw is not None and ("_raw" in own(finish.private) or _fits(finish)):
-        return finish.raw
+    raw = finish.raw
+    if raw is not None and ((raw in _OPENAIS and _fits(raw, finish.reason)) or "_raw" in own(finish.private)):
+        return raw
     word = _WORDS.get(finish.reason)
     if word is None:
         raise NotExpressible(
@@ -242,9 +255,7 @@ def write_finish(finish: Finish, message: JsonObject, losses: Losses) -> str:
     return "function_call" if word == "tool_calls" and "function_call" in message else word
 
 
-def _fits(finish: Finish) -> bool:
+def _fits(raw: str, meant: FinishReason) -> bool:
     """A word that OpenAI has, said by a server that means the same by it."""
-    if finish.raw not in _OPENAIS:
-        return False
-    reason = _REASONS[finish.raw]
-    return reason is finish.reason or {reason, finish.reason} == {FinishReason.END, FinishReason.TOOL_CALLS}
+    reason = _REASONS[raw]
+    return reason is meant or {reason, meant} == {FinishReason.END, FinishReason.TOOL_CALLS}

@@ -73,6 +73,13 @@ def _read_function(function: JsonObject, path: str, hints: JsonObject) -> Functi
         where = path if path.startswith("functions") else f"{path}.function"
         name, description = required_text(function, "name", where), optional_text(function, "description", where)
         parameters, strict = optional_object(function, "parameters", where), optional_bool(function, "strict", where)
+    return function_tool(name, description, parameters, hints, strict=strict)
+
+
+def function_tool(
+    name: str, description: str | None, parameters: JsonObject | None, hints: JsonObject, *, strict: bool | None
+) -> FunctionTool:
+    """The tool, with a note on a schema that would be changed for another sender."""
     if parameters is not None and not _is_plain(parameters):
         hints = {**hints, "_as_is": True}
     if strict:
@@ -90,7 +97,7 @@ def _is_plain(schema: JsonObject) -> bool:
     """The root is an object and nothing else, so the schema can be sent as it is."""
     return (
         schema.get("type") == "object"
-        and isinstance(schema.get("properties"), dict)
+        and type(schema.get("properties")) is dict
         and schema.keys().isdisjoint(_NOT_AT_ROOT)
     )
 

@@ -24,11 +24,14 @@ from groundwire.contracts.messages import (
     TextPart,
 )
 
-_CARRIED = frozenset({"thoughtSignature"})
+_CARRIED = frozenset({"thoughtSignature", "_synthetic"})
+_OPENAIS = Profile()
 
 
 class TurnWriter:
     """Adds items to a message that is being written. `freeform` names the tools that take plain text."""
+
+    __slots__ = ("_freeform", "_ids", "_is_legacy", "_is_reply", "_losses", "_names", "_profile")
 
     def __init__(
         self,
@@ -42,7 +45,7 @@ class TurnWriter:
     ) -> None:
         self._losses = losses
         self._is_reply = profile is None
-        self._profile = profile or Profile()
+        self._profile = profile or _OPENAIS
         self._names = names
         self._ids = ids
         self._freeform = freeform
@@ -50,10 +53,10 @@ class TurnWriter:
 
     def add(self, wire: JsonObject, item: Item, path: str) -> None:
         match item:
-            case Message():
-                self.add_message(wire, item, path)
             case CallItem():
                 self.add_call(wire, item, path)
+            case Message():
+                self.add_message(wire, item, path)
             case ReasoningItem():
                 self.add_reasoning(wire, item, path)
             case NativeItem(origin=origin):
@@ -138,24 +141,32 @@ class TurnWriter:
             arguments = members["_arguments"]
         function: JsonObject = {"name": name} if arguments is None else {"name": name, "arguments": arguments}
         if is_legacy:
-            if self._ids is not None:
-                self._ids.call(call.call_id, path)
-            if "function_call" in wire:
-                self._losses.add("call_dropped", path, f"The call of {name!r} is a second one in the legacy form.")
-            else:
-                wire["function_call"] = {**function, **_object(members.get("_function"))}
-            self._merge_whole(wire, members)
+            self._add_legacy_call(wire, item, function, members, path)
             return
         call_id = call.call_id if self._ids is None else self._ids.call(call.call_id, path)
         if is_custom and (self._is_reply or self._profile.custom_tools):
             entry: JsonObject = {"id": call_id, "type": "custom", "custom": {"name": name, "input": input_of(call.raw)}}
         else:
             entry = {"id": call_id, "type": "function", "function": function}
-        if item.private:
-            self._finish_call(wire, entry, item, members, path)
+        if members:
+            self._finish_call(wire, entry, members)
+        if "gemini" in item.private:
+            self._sign(entry, item.private["gemini"], path)
         wire.setdefault("tool_calls", []).append(entry)  # type: ignore[union-attr]
 
-    def _finish_call(self, wire: JsonObject, entry: JsonObject, item: CallItem, members: JsonObject, path: str) -> None:
+    def _add_legacy_call(
+        self, wire: JsonObject, item: CallItem, function: JsonObject, members: JsonObject, path: str
+    ) -> None:
+        if self._ids is not None:
+            self._ids.call(item.call.call_id, path)
+        if "function_call" in wire:
+            name = function["name"]
+            self._losses.add("call_dropped", path, f"The call of {name!r} is a second one in the legacy form.")
+        else:
+            wire["function_call"] = {**function, **_object(members.get("_function"))}
+        self._merge_whole(wire, members)
+
+    def _finish_call(self, wire: JsonObject, entry: JsonObject, members: JsonObject) -> None:
         if "_untyped" in members or (self._is_reply and "_untyped_reply" in members):
             del entry["type"]
         if not self._profile.minimal_messages:
@@ -163,15 +174,17 @@ class TurnWriter:
             inner = entry.get("function") or entry.get("custom")
             if "_function" in members and isinstance(inner, dict):
                 inner.update(_object(members["_function"]))
-        signature = item.private.get("gemini", NOTHING).get("thoughtSignature")
+        if self._is_reply:
+            entry.update(_object(members.get("_reply")))
+        self._merge_whole(wire, members)
+
+    def _sign(self, entry: JsonObject, geminis: JsonObject, path: str) -> None:
+        signature = geminis.get("thoughtSignature")
         if isinstance(signature, str) and "extra_content" not in entry:
             if self._is_reply or self._profile.google_signatures:
                 entry["extra_content"] = {"google": {"thought_signature": signature}}
             else:
                 self._losses.add("private_dropped", path, "thoughtSignature of gemini was left out.")
-        if self._is_reply:
-            entry.update(_object(members.get("_reply")))
-        self._merge_whole(wire, members)
 
     def _merge(self, wire: JsonObject, members: JsonObject, reply_name: str) -> None:
         if not self._profile.minimal_messages:
