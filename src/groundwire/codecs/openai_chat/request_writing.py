@@ -18,7 +18,7 @@ from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, Profile, not
 from groundwire.codecs.openai_chat.tools import write_choice, write_tools
 from groundwire.codecs.openai_chat.turn_writing import TurnWriter
 from groundwire.contracts.canonical import JsonObject, JsonValue
-from groundwire.contracts.messages import MediaPart, Message, Part, ResultItem, TextPart
+from groundwire.contracts.messages import CallItem, MediaPart, Message, Part, ResultItem, TextPart
 from groundwire.contracts.requests import FunctionTool, ModelRequest
 
 _MINIMAL = frozenset({"role", "content", "name"})
@@ -110,6 +110,7 @@ class _MessagesWriter:
         self._tool_names = names_by_id(request.items) if profile.tool_message_name else {}
         self._messages: list[JsonValue] = []
         self._media: list[JsonValue] = []
+        self._may_be_silent = False
 
     def write(self) -> list[JsonValue]:
         self._write_instructions()
@@ -134,6 +135,8 @@ class _MessagesWriter:
                         self._write_message(item, f"items[{place}]")  # type: ignore[arg-type]
                     continue
             if turn is None or item.split:
+                if kind is not CallItem and not (kind is Message and _is_plain(item.parts)):  # type: ignore[union-attr]
+                    self._may_be_silent = True
                 turn = {"role": "assistant", "content": None}
                 messages.append(turn)
             self._turns.add(turn, item, f"items[{place}]")
@@ -223,7 +226,7 @@ class _MessagesWriter:
 
     def _finished(self) -> list[JsonValue]:
         profile = self._profile
-        if any(map(_is_silent, self._messages)):
+        if self._may_be_silent:
             self._messages = [message for message in self._messages if not _is_silent(message)]
         if profile.empty_content == "empty" or profile.requires_reasoning_content:
             for message in self._messages:
