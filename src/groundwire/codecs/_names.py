@@ -79,12 +79,11 @@ class NameTable:
         table._offered = self._offered
         return table
 
-    def adopt(self, names: Mapping[str, str]) -> None:
-        """Declare tools whose wire names are known already."""
-        self.names.update(names)
-        for wire, name in names.items():
-            self._wire[name] = wire
-        self._taken.update(names)
+    def adopt(self, other: "NameTable") -> None:
+        """Declare the tools of another table under the same rule."""
+        self.names.update(other.names)
+        self._wire.update(other._wire)  # noqa: SLF001 - one of its own kind
+        self._taken.update(other._taken)  # noqa: SLF001 - one of its own kind
 
     def declare(self, name: str, path: str) -> str:
         """A tool that is on offer: its wire name leads back to it."""

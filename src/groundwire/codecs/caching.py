@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 class _Written(Struct, frozen=True):
     fragment: Any
-    names: dict[str, str]
+    names: NameTable
     warnings: tuple[WireWarning, ...]
 
 
@@ -63,31 +63,35 @@ class ToolCache:
 
     def once(self, source: Any, variant: Hashable, make: Callable[[], _T]) -> _T:
         """What `make` gives for this very value; made again only after it was forgotten."""
-        key = (id(source), variant)
-        found = self._made.get(key)
-        if found is not None and found[0] is source:
-            made: _T = found[1]
-            return made
-        made = make()
-        _keep(self._made, key, (source, made), 4 * self._size)
+        made: _T | None = self._recalled(source, variant)
+        if made is None:
+            made = make()
+            _keep(self._made, (id(source), variant), (source, made), 4 * self._size)
         return made
+
+    def _recalled(self, source: Any, variant: Hashable) -> Any:
+        found = self._made.get((id(source), variant))
+        return found[1] if found is not None and found[0] is source else None
 
     def write(
         self, tools: Any, variant: Hashable, names: NameTable, losses: Losses, make: Callable[[NameTable, Losses], Any]
     ) -> Any:
         """The wire form of a tool list, ready to be put into a body, with its names declared and its losses noted."""
 
-        def written() -> _Written:
-            own = Losses()
-            table = names.fresh(own)
-            value: JsonValue = make(table, own)
-            return _Written(orjson.Fragment(dump(value)) if value else value, table.names, own.taken())
-
-        found = self.once(tools, variant, written)
+        found: _Written | None = self._recalled(tools, variant)
+        if found is None:
+            found = self.once(tools, variant, lambda: _written(names, make))
         names.adopt(found.names)
         for warning in found.warnings:
             losses.add(warning.code, warning.path, warning.message)
         return found.fragment
+
+
+def _written(names: NameTable, make: Callable[[NameTable, Losses], Any]) -> _Written:
+    own = Losses()
+    table = names.fresh(own)
+    value: JsonValue = make(table, own)
+    return _Written(orjson.Fragment(dump(value)) if value else value, table, own.taken())
 
 
 def read_body(body: bytes | JsonObject, cache: ToolCache | None) -> JsonObject:

@@ -5,6 +5,8 @@ Members that have no canonical name stay under `extras["gemini"]`, in an object 
 
 from typing import Any
 
+from msgspec import to_builtins
+
 from groundwire.codecs._names import NameTable
 from groundwire.codecs._reading import (
     as_list,
@@ -39,6 +41,7 @@ _SAMPLING = (
     ("stop", "stopSequences"),
     ("count", "candidateCount"),
 )
+_WIRE_NAMES = dict(_SAMPLING)
 _GENERATION = frozenset({wire for _, wire in _SAMPLING}) | {"maxOutputTokens", "thinkingConfig"}
 _CALLING = frozenset({"mode", "allowedFunctionNames"})
 _MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
@@ -75,10 +78,8 @@ def encode_generation(request: ModelRequest, losses: Losses, profile: Profile) -
     wire: JsonObject = {}
     sampling = request.sampling
     if sampling is not _NO_SAMPLING:
-        for name, key in _SAMPLING:
-            value = getattr(sampling, name)
-            if value is not None and value != ():
-                wire[key] = list(value) if name == "stop" else value
+        for name, value in to_builtins(sampling).items():  # only what is said
+            wire[_WIRE_NAMES[name]] = list(value) if name == "stop" else value
     if request.max_output_tokens is not None:
         wire["maxOutputTokens"] = request.max_output_tokens
     if request.output is not None:
@@ -88,7 +89,7 @@ def encode_generation(request: ModelRequest, losses: Losses, profile: Profile) -
         if thinking is not None:
             wire["thinkingConfig"] = thinking
     for name in profile.dropped_options:
-        if (key := dict(_SAMPLING).get(name, name)) in wire:
+        if (key := _WIRE_NAMES.get(name, name)) in wire:
             del wire[key]
             losses.add("option_dropped", name, "The model does not take this option.")
     return wire

@@ -15,7 +15,7 @@ from groundwire.codecs._reading import (
 from groundwire.codecs._schema import to_openai
 from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, Profile, note_foreign, own, present, visible
-from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Private
 from groundwire.contracts.requests import ModelRequest, OutputFormat, ReasoningOptions, Sampling
 
@@ -30,22 +30,25 @@ _DEFAULT_STREAM: JsonObject = {"include_usage": True}
 def read_sampling(body: JsonObject, extras: JsonObject) -> Sampling:
     if body.keys().isdisjoint(_SAMPLING):
         return _PLAIN
-    stop = body.get("stop")
-    if isinstance(stop, str):
-        extras["_stop_text"], stop = True, [stop]
-    elif stop == []:
-        extras["stop"] = stop
+    found: dict[str, Any] = {name: optional_number(body, name) for name in _NUMBERS if name in body}
+    if "seed" in body:
+        found["seed"] = optional_int(body, "seed")
+    if "n" in body:
+        found["count"] = optional_int(body, "n")
     if body.get("top_k") is not None:
         extras["_top_k"] = True
-    numbers: dict[str, Any] = {name: optional_number(body, name) for name in _NUMBERS if name in body}
-    return Sampling(
-        seed=optional_int(body, "seed") if "seed" in body else None,
-        stop=tuple(as_text(text, f"stop[{place}]") for place, text in enumerate(as_list(stop, "stop")))
-        if stop is not None
-        else (),
-        count=optional_int(body, "n") if "n" in body else None,
-        **numbers,
-    )
+    if body.get("stop") is not None:
+        found["stop"] = _read_stop(body["stop"], extras)
+    return Sampling(**found)
+
+
+def _read_stop(stop: JsonValue, extras: JsonObject) -> tuple[str, ...]:
+    if isinstance(stop, str):
+        extras["_stop_text"] = True
+        return (stop,)
+    if stop == []:
+        extras["stop"] = stop
+    return tuple(as_text(text, f"stop[{place}]") for place, text in enumerate(as_list(stop, "stop")))
 
 
 def write_sampling(sampling: Sampling, body: JsonObject, kept: JsonObject, profile: Profile, losses: Losses) -> None:

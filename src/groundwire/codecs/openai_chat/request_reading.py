@@ -30,6 +30,7 @@ _KNOWN = frozenset({
     "top_p", "top_k", "seed", "presence_penalty", "frequency_penalty", "stop", "n", "max_completion_tokens",
     "max_tokens", "response_format", "reasoning_effort", "stream", "stream_options",
 })  # fmt: skip
+_CHOICES = (("tool_choice", False), ("function_call", True))
 _MESSAGE = frozenset({"role", "content"})
 _TOOL_MESSAGE = frozenset({"role", "content", "tool_call_id", "name"})
 
@@ -68,7 +69,7 @@ def decode_request(
 
 
 def _read_choice(source: JsonObject, extras: JsonObject, *, has_tools: bool) -> ToolChoice | None:
-    for name, is_legacy in (("tool_choice", False), ("function_call", True)):
+    for name, is_legacy in _CHOICES:
         value = source.get(name)
         if value is not None:
             choice = read_choice(value, name, is_alone=not has_tools, is_legacy=is_legacy)
