@@ -116,7 +116,11 @@ async def _history() -> None:
 def _compare_with_peer(request: float, response: float) -> None:
     heading("The same translations by LiteLLM's functions")
     python = os.environ.get("PEER_PYTHON", sys.executable)
-    done = subprocess.run([python, PEER], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([python, PEER], capture_output=True, text=True, check=False)
+    except OSError as error:
+        print(f"  not measured: {error}")
+        return
     if done.returncode:
         print(f"  not measured: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'it does not run'}")
         return
