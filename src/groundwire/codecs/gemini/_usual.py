@@ -84,6 +84,7 @@ def read_usual(body: bytes, names: Mapping[str, str]) -> Reply | None:
         wire = _decode(body)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return None
+    reply_id = wire.responseId
     items: list[Item] = []
     spoken: list[Part] = []
     taken: set[str] = set()
@@ -103,16 +104,16 @@ def read_usual(body: bytes, names: Mapping[str, str]) -> Reply | None:
         members: JsonObject = {} if signature is UNSET else {"thoughtSignature": signature}
         call_id = call.id
         if not call_id:
-            if not wire.responseId:
+            if not reply_id:
                 return None
             members["_synthetic"] = True
-            call_id = f"{id_prefix(wire.responseId, 0)}_{calls}"
+            call_id = f"{id_prefix(reply_id, 0)}_{calls}"
         items.append(with_unique_id(call_item(call.name, call_id, call.args, members, names), taken))
         calls += 1
     if spoken:
         items.append(Message(role="assistant", parts=tuple(spoken)))
     return Reply(
-        reply_id=wire.responseId,
+        reply_id=reply_id,
         model=wire.modelVersion,
         items=tuple(items),
         finish=decode_finish("STOP", None, items),

@@ -129,10 +129,10 @@ class TurnWriter:
             self._merge_whole(wire, members)
 
     def add_call(self, wire: JsonObject, item: CallItem, path: str) -> None:
-        call, members = item.call, NOTHING
-        if item.private:
-            note_foreign(item.private, path, self._losses, carried=_CARRIED)
-            members = own(item.private)
+        call, private = item.call, item.private
+        members = private.get(DIALECT, NOTHING)
+        if private:
+            note_foreign(private, path, self._losses, carried=_CARRIED)
         name = call.name if self._names is None else self._names.wire(call.name, path)
         is_legacy = "_legacy" in members or (self._is_legacy and self._is_reply)
         is_custom = "_custom" in members or call.name in self._freeform
@@ -150,8 +150,8 @@ class TurnWriter:
             entry = {"id": call_id, "type": "function", "function": function}
         if members:
             self._finish_call(wire, entry, members)
-        if "gemini" in item.private:
-            self._sign(entry, item.private["gemini"], path)
+        if "gemini" in private:
+            self._sign(entry, private["gemini"], path)
         wire.setdefault("tool_calls", []).append(entry)  # type: ignore[union-attr]
 
     def _add_legacy_call(
