@@ -13,10 +13,11 @@ from groundwire.contracts.audit import Chain
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.ports import Clock, Flags, Provider, Store, TokenEstimator
+from groundwire.contracts.replies import WireWarning
 from groundwire.contracts.requests import Dialect
 from groundwire.contracts.shapes import did_you_mean, explain_misfit
 from groundwire.providers.catalogue import Catalogue, ModelEntry
-from groundwire.providers.endpoints import AUTH_OF, Auth, Endpoint, endpoints_from
+from groundwire.providers.endpoints import AUTH_OF, Auth, Endpoint, checked_url, endpoints_from
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.router import ModelRouter
 from groundwire.providers.secrets import Secret
@@ -141,7 +142,8 @@ def open_models(
         endpoints[name] = _endpoint(name, wanted, environ)
     from groundwire.providers.scripted import ScriptedModel, ScriptedProvider  # only those who ask a model need it
 
-    providers: dict[str, Provider] = {SIMULATED: ScriptedProvider(ScriptedModel())}
+    note = WireWarning(code="simulated", path="model", message="The built-in model answered; it understands nothing.")
+    providers: dict[str, Provider] = {SIMULATED: ScriptedProvider(ScriptedModel(), warnings=(note,))}
     if settings.local.path:
         from groundwire.providers.local import LocalProvider
 
@@ -165,7 +167,7 @@ def _endpoint(name: str, wanted: ProviderSettings, environ: Mapping[str, str]) -
     return Endpoint(
         name=name,
         dialect=wanted.dialect,
-        base_url=wanted.base_url,
+        base_url=checked_url(wanted.base_url, f"providers.{name}.baseUrl"),
         key=Secret(environ.get(wanted.key_env, "")),
         auth=auth,
         headers=wanted.headers,

@@ -18,6 +18,7 @@ WIRE_WARNINGS: dict[str, str] = {
     "citation_dropped": "citations that the target has no place for were left out",
     "empty_text_dropped": "an empty text that the target refuses was left out",
     "extra_dropped": "a member that only the sender's dialect knows was left out",
+    "failure_unmarked": "a result that failed has no mark for it in the target; only its text can say so",
     "finish_approximated": "the reason of the end has no equal in the target; the nearest one was sent",
     "format_approximated": "the output format has no equal in the target; the nearest one was sent",
     "frame_approximated": "a frame of a live session has no equal in the target; the nearest one was sent",

@@ -73,6 +73,17 @@ def codec_of(dialect: Dialect) -> Codec:
     return _CODECS[dialect]
 
 
+_SIGNS: tuple[tuple[str, Kind, Dialect], ...] = (
+    ("candidates", "response", "gemini"),
+    ("choices", "response", "openai-chat"),
+    ("stop_reason", "response", "anthropic"),
+    ("output", "response", "openai-responses"),
+    ("contents", "request", "gemini"),
+    ("input", "request", "openai-responses"),
+    ("messages", "request", "openai-chat"),
+)
+
+
 class Translation(Struct, frozen=True, kw_only=True):
     body: bytes
     warnings: tuple[WireWarning, ...] = ()
@@ -86,11 +97,29 @@ def translate(
     Raises WireError for bytes that are not of the source dialect, NotExpressible for what the target cannot say, and
     ProviderError for a response that reports an error.
     """
-    if kind == "request":
-        return _translate_request(data, source, target, model)
-    if kind == "response":
-        return _translate_response(data, source, target)
-    return _translate_stream(data, source, target)
+    try:
+        if kind == "request":
+            return _translate_request(data, source, target, model)
+        if kind == "response":
+            return _translate_response(data, source, target, model)
+        return _translate_stream(data, source, target)
+    except WireError as error:
+        error.hint = error.hint or _hint(data, source, kind)
+        raise
+
+
+def _hint(data: bytes, source: Dialect, kind: Kind) -> str:
+    """What the bytes look like, for those who named the wrong dialect or kind."""
+    if data.lstrip()[:5] in (b"data:", b"event"):
+        return "" if kind == "stream" else "this looks like a stream: say --kind stream"
+    try:
+        body = read_object(data)
+    except WireError:
+        return ""
+    for member, found, dialect in _SIGNS:
+        if member in body and (found != kind or dialect != source):
+            return f"this looks like a {found} of {dialect}"
+    return ""
 
 
 def _translate_request(data: bytes, source: Dialect, target: str, model: str) -> Translation:
@@ -99,6 +128,8 @@ def _translate_request(data: bytes, source: Dialect, target: str, model: str) ->
         request = replace(request, model=model)
     if target == "canonical":
         return Translation(body=show(request))
+    if not request.model and target != "gemini":
+        raise WireError("is missing", path="model", hint="the body does not name it, so --model must")
     encoded: Encoded = _CODECS[target].encode_request(request, profile=_profile(source, target, request.model))
     return Translation(body=dump(encoded.body), warnings=encoded.warnings)
 
@@ -111,12 +142,14 @@ def _profile(source: str, target: str, model: str) -> Any:
     return replace(profile, signatures="optional") if source == "gemini" else profile
 
 
-def _translate_response(data: bytes, source: Dialect, target: str) -> Translation:
+def _translate_response(data: bytes, source: Dialect, target: str, model: str) -> Translation:
     body = read_object(data)
     failure = codec_of(source).failure_in(body)
     if failure is not None:
         raise ProviderError(failure)
     reply = codec_of(source).decode_response(body)
+    if model:
+        reply = replace(reply, model=model)
     if target == "canonical":
         return Translation(body=show(reply))
     encoded: Encoded = _CODECS[target].encode_response(reply)

@@ -65,6 +65,7 @@ class ModelEntry(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkno
 
 
 BUILT_IN = (
+    ModelEntry(id="sim", provider="sim", tags=("built-in",)),
     ModelEntry(id="gemini-3.1-pro-preview", provider="gemini", aliases=("gemini-pro",), tags=("preview",)),
     ModelEntry(id="gemini-3-flash-preview", provider="gemini", aliases=("gemini-flash",), tags=("preview",)),
 )

@@ -111,7 +111,15 @@ def _plain(
     url = environ.get(f"{prefix}_BASE_URL", "")
     if not key and not url:
         return None
-    return Endpoint(name=name, dialect=dialect, base_url=url or default_url, key=Secret(key or "none"), auth=auth)
+    base = checked_url(url or default_url, f"{prefix}_BASE_URL")
+    return Endpoint(name=name, dialect=dialect, base_url=base, key=Secret(key or "none"), auth=auth)
+
+
+def checked_url(url: str, setting: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ConfigError(f"{setting} must be an address with http:// or https://, not {url!r}.")
+    return url
 
 
 def _openrouter(environ: Mapping[str, str]) -> Endpoint | None:
@@ -119,7 +127,7 @@ def _openrouter(environ: Mapping[str, str]) -> Endpoint | None:
     url = environ.get("OPENROUTER_BASE_URL", "")
     if not key and not url:
         return None
-    base = (url or "https://openrouter.ai/api").rstrip("/")
+    base = checked_url(url or "https://openrouter.ai/api", "OPENROUTER_BASE_URL").rstrip("/")
     prefix = environ.get("OPENROUTER_API_PREFIX", "" if base.endswith("/v1") else "/v1")
     total = _seconds(environ, "OPENROUTER_CLIENT_TIMEOUT", 120.0)
     timeouts = Timeouts(

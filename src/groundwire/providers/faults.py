@@ -39,13 +39,22 @@ class FaultKind(StrEnum):
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """`status` and `retry_after` belong to STATUS, `at_byte` to CUT, `pause` (seconds) to TIMEOUT and SLOW_DRIP."""
+    """`status` and `retry_after` belong to STATUS, `at_byte` to CUT, `pause` (seconds) to TIMEOUT and SLOW_DRIP.
+
+    Without a pause, TIMEOUT is silent for ten minutes and SLOW_DRIP waits 10 ms after each piece.
+    """
 
     kind: FaultKind
     status: int = 500
     retry_after: float | None = None
     at_byte: int = 100
-    pause: float = 0.01
+    pause: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        if self.pause is not None:
+            return self.pause
+        return 600.0 if self.kind is FaultKind.TIMEOUT else 0.01
 
 
 DEFAULT_FAULTS: tuple[Fault, ...] = (
@@ -61,7 +70,7 @@ DEFAULT_FAULTS: tuple[Fault, ...] = (
     Fault(kind=FaultKind.DUPLICATE_IDS),
     Fault(kind=FaultKind.SLOW_DRIP),
     Fault(kind=FaultKind.WRONG_CONTENT_TYPE),
-    Fault(kind=FaultKind.TIMEOUT, pause=600),
+    Fault(kind=FaultKind.TIMEOUT),
 )
 
 

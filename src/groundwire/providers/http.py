@@ -226,7 +226,8 @@ class HttpProvider:
         return ProviderError(clean, hint=f"provider {self.endpoint.name}, status {failure.status}")
 
     def _broken(self, error: TransportError) -> ProviderError:
-        failure = Failure(kind=error.kind, message=error.message, status=504 if error.kind == "timeout" else 502)
+        message = f"{self.endpoint.name}: {error.message}"
+        failure = Failure(kind=error.kind, message=message, status=504 if error.kind == "timeout" else 502)
         return ProviderError(failure, hint=f"provider {self.endpoint.name}")
 
     def _unreadable(self, error: WireError, data: bytes, response: HttpResponse) -> ProviderError:

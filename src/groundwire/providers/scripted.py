@@ -12,6 +12,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from groundwire.codecs._building import parts_of
 from groundwire.codecs._ids import OPENAI_CHAT_IDS, derived_id
@@ -30,7 +31,7 @@ from groundwire.contracts.messages import (
     ResultItem,
     TextPart,
 )
-from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyPart, Usage
+from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyPart, Usage, WireWarning
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.providers.choosing import choose_answer
 
@@ -66,7 +67,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     """An answer for a last message (the user's, or a tool's result) that the pattern is found in."""
 
     pattern: str
-    answer: Answer
+    answer: Answer | str
 
 
 class ScriptedModel:
@@ -82,8 +83,8 @@ class ScriptedModel:
         rules: Sequence[Rule] = (),
         otherwise: Callable[[ModelRequest], Answer] | None = None,
     ) -> None:
-        self._answers = tuple(Answer(answer) if isinstance(answer, str) else answer for answer in answers)
-        self._rules = tuple((re.compile(rule.pattern, re.IGNORECASE), rule.answer) for rule in rules)
+        self._answers = tuple(map(_answer, answers))
+        self._rules = tuple((re.compile(rule.pattern, re.IGNORECASE), _answer(rule.answer)) for rule in rules)
         self._otherwise = otherwise or _choose
 
     def answer(self, request: ModelRequest) -> Answer:
@@ -105,19 +106,24 @@ class ScriptedModel:
 class ScriptedProvider:
     """A scripted model where a provider is wanted, without any network."""
 
-    def __init__(self, model: ScriptedModel, *, piece: int = 12) -> None:
+    def __init__(self, model: ScriptedModel, *, piece: int = 12, warnings: tuple[WireWarning, ...] = ()) -> None:
         self._model = model
         self._piece = piece
+        self._warnings = warnings
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
-        return self._model.reply(request)
+        return replace(self._model.reply(request), warnings=self._warnings)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
-        for part in parts_of(self._model.reply(request), piece=self._piece):
+        for part in parts_of(await self.complete(request, options), piece=self._piece):
             yield part
 
     async def close(self) -> None:
         return None
+
+
+def _answer(value: Answer | str) -> Answer:
+    return Answer(value) if isinstance(value, str) else value
 
 
 def steps_taken(items: Sequence[Item]) -> int:

@@ -63,7 +63,7 @@ def silence(fault: Fault, clock: Clock) -> Upgrade:
     """Not a byte, until the client has had enough or the fault's time is over."""
 
     async def wait(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
-        waiting = [asyncio.ensure_future(_until_closed(reader)), asyncio.ensure_future(clock.sleep(fault.pause))]
+        waiting = [asyncio.ensure_future(_until_closed(reader)), asyncio.ensure_future(clock.sleep(fault.seconds))]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -97,7 +97,7 @@ async def paced(
         if fault is not None and kind is FaultKind.SLOW_DRIP:
             for place in range(len(piece)):
                 yield piece[place : place + 1]
-            await clock.sleep(fault.pause)
+            await clock.sleep(fault.seconds)
             continue
         if piece[:left]:
             yield piece[:left]

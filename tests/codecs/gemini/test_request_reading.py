@@ -369,8 +369,11 @@ def test_a_wrong_member_is_named_by_its_path(body, path):
 
 
 def test_the_model_may_stand_in_the_body():
-    assert gemini.decode_request({"model": "models/gemini-3-flash", "contents": []}).model == "gemini-3-flash"
-    assert gemini.decode_request({"model": "models/a"}, model="b", stream=True).model == "b"
+    assert (
+        gemini.decode_request({"contents": [], "model": "models/gemini-3-flash"}).model
+        == "gemini-3-flash"
+    )
+    assert gemini.decode_request({"contents": [], "model": "models/a"}, model="b", stream=True).model == "b"
 
 
 def test_a_sender_cannot_forge_our_shape_hints():

@@ -49,6 +49,8 @@ def decode_request(
     instructions, further = _read_instructions(wire.get("systemInstruction"))
     if further:
         extras["_systemInstruction"] = further
+    if "contents" not in wire:
+        raise WireError("is missing", path="contents")
     return ModelRequest(
         model=model,
         items=without_beginning(_read_contents(wire.get("contents"))),

@@ -3,7 +3,7 @@
 from groundwire.codecs._ids import IdTable, names_by_id
 from groundwire.codecs._names import NameTable
 from groundwire.codecs._openai import OPENAI_DIALECTS, SHARED_MEMBERS
-from groundwire.codecs._pairing import paired
+from groundwire.codecs._pairing import MISSING_RESULT, paired
 from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.openai_chat.declarations import NAME_RULE
 from groundwire.codecs.openai_chat.options import (
@@ -181,6 +181,8 @@ class _MessagesWriter:
         return content
 
     def _write_result(self, item: ResultItem, path: str) -> None:
+        if item.failed and item.text != MISSING_RESULT:
+            self._losses.add("failure_unmarked", path, f"The call {item.call_id!r} failed.")
         if not item.private and not self._tool_names and _is_plain(item.parts):
             text = item.parts[0].text  # type: ignore[union-attr]
             self._messages.append({"role": "tool", "tool_call_id": self._ids.result(item.call_id), "content": text})

@@ -2,6 +2,7 @@
 
 from groundwire.codecs._ids import IdTable
 from groundwire.codecs._names import NameTable
+from groundwire.codecs._pairing import MISSING_RESULT
 from groundwire.codecs._results import object_arguments
 from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_responses.dialect import (
@@ -97,6 +98,8 @@ class InputWriter:
         return with_members(written, members) if members else written
 
     def _write_result(self, item: ResultItem, path: str) -> JsonObject:
+        if item.failed and item.text != MISSING_RESULT:
+            self._losses.add("failure_unmarked", path, f"The call {item.call_id!r} failed.")
         members = own(item.private)
         is_custom = members.get("_custom") or item.call_id in self._custom_ids
         written: JsonObject = {

@@ -18,6 +18,7 @@ from groundwire.codecs.openai_responses.item_reading import read_input_items
 from groundwire.codecs.openai_responses.options import read_format, read_reasoning_options
 from groundwire.codecs.openai_responses.tools import read_tools
 from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item, Message, TextPart
 from groundwire.contracts.requests import ModelRequest, Sampling
 
@@ -26,6 +27,8 @@ _MEMBERS = frozenset({
     "max_output_tokens", "text", "reasoning", "stream",
 })  # fmt: skip
 _FORMAT = frozenset({"format"})
+_STATE = frozenset({"previous_response_id", "conversation", "prompt"})
+"""With one of these the server knows what was said, so that a request may be without input."""
 
 
 def decode_request(
@@ -52,7 +55,7 @@ def decode_request(
         notes["_stream"] = False
     if wire.get("tools") == []:
         notes["_tools"] = []
-    return ModelRequest(
+    request = ModelRequest(
         model=optional_text(wire, "model") or model,
         items=items,
         instructions=(TextPart(text=instructions),) if instructions else (),
@@ -68,6 +71,9 @@ def decode_request(
         stream=stream if is_streamed is None else is_streamed,
         extras={DIALECT: notes} if notes else {},
     )
+    if notes.get("_input") == "absent" and wire.keys().isdisjoint(_STATE):
+        raise WireError("is missing", path="input")
+    return request
 
 
 def _read_input(wire: JsonObject, notes: JsonObject) -> tuple[Item, ...]:
