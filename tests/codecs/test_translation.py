@@ -159,3 +159,21 @@ def test_what_openais_two_apis_call_alike_goes_from_one_to_the_other(source, tar
     done = translate(dump({"model": "m", **said, **shared, "unheard_of": 1}), source, target)
     assert {name: json.loads(done.body).get(name) for name in shared} == shared
     assert [(warning.code, warning.path) for warning in done.warnings] == [("extra_dropped", "unheard_of")]
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
+def test_no_sender_can_write_the_notes_of_a_codec(dialect):
+    notes = dict.fromkeys(["_legacy", "_bare", "_list", "_redacted", "_synthetic", "_message", "_untyped"], True)
+    text = {"type": "text", "text": "t"}
+    thinking = {"type": "thinking", "thinking": "x", "signature": "s"}
+    answer = [thinking] if dialect == "anthropic" else [text]
+
+    def body(members):
+        messages = [
+            {"role": "user", "content": [{**text, **members}], **members},
+            {"role": "assistant", "content": [{**part, **members} for part in answer], **members},
+            {"role": "user", "content": "more", **members},
+        ]
+        return json.dumps({"model": "m", "max_tokens": 5, "messages": messages}).encode()
+
+    assert translate(body(notes), dialect, dialect).body == translate(body({}), dialect, dialect).body
