@@ -158,3 +158,13 @@ def test_a_whole_reply_in_parts_says_the_same_whatever_the_size_of_the_pieces(pi
         found = [part.text for part in parts if isinstance(part, kind)]
         assert "".join(found) == text
         assert all(len(part) <= (piece or 1000) for part in found)
+
+
+def test_pieces_of_a_refusal_between_texts_keep_their_order():
+    builder = ReplyBuilder("x")
+    place = builder.open("message")
+    for write, text in ((builder.refuse, "a"), (builder.refuse, "b"), (builder.text, "c"), (builder.refuse, "d")):
+        write(place, text)
+    builder.close(place)
+    (message,) = builder.items()
+    assert message.parts == (RefusalPart(text="ab"), TextPart(text="c"), RefusalPart(text="d"))

@@ -88,3 +88,10 @@ def test_ids_within_one_response_are_made_unique_by_numbers():
     assert unique_id("a", set()) == "a"
     assert unique_id("a", {"a"}) == "a_2"
     assert unique_id("a", {"a", "a_2"}) == "a_3"
+
+
+def test_many_calls_of_one_id_are_numbered_in_a_row():
+    taken = set()
+    for _ in range(20_000):
+        taken.add(unique_id("a", taken))
+    assert taken == {"a", *(f"a_{number}" for number in range(2, 20_001))}

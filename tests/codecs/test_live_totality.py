@@ -109,3 +109,9 @@ def test_mutated_messages_of_a_server_are_written_as_they_were_read(data):
     if isinstance(changed, dict):
         written = total(*pairs(api, "server"), changed)
         assert written is None or without_nulls(written) == [without_nulls(changed)]
+
+
+def test_a_part_whose_type_is_no_word_is_kept_as_it_came():
+    part = {"type": [], "text": "x"}
+    message = {"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": [part]}}
+    assert openai_realtime.encode_client(openai_realtime.decode_client(message)) == [message]

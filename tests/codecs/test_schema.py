@@ -1,4 +1,5 @@
 import copy
+import time
 
 import pytest
 
@@ -390,3 +391,33 @@ def test_conversion_leaves_its_input_alone():
 
 def test_warning_codes_are_listed_once_in_order():
     assert list(WARNING_CODES) == sorted(set(WARNING_CODES))
+
+
+def test_a_reference_with_more_digits_than_python_reads_leads_nowhere():
+    schema = {"allOf": [{"$ref": "#/allOf/" + "1" * 5000}]}
+    for convert in ALL_TARGETS[:2]:
+        converted = of_property(convert, {"$ref": "#/properties/p/allOf/" + "1" * 5000, **schema})
+        assert converted is not None
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf"])
+def test_references_at_the_root_that_multiply_with_every_level_are_cut_with_a_warning(keyword):
+    definitions = {f"a{level}": {keyword: [{"$ref": f"#/$defs/a{level + 1}"}] * 10} for level in range(20)}
+    definitions["a20"] = {"type": "object", "properties": {"x": {"type": "string"}}}
+    for convert in ALL_TARGETS[:4]:
+        converted = convert({"$ref": "#/$defs/a0", "$defs": definitions})
+        assert "schema_too_large" in {warning.code for warning in converted.warnings}
+
+
+def test_long_lists_of_values_and_alternatives_are_joined_in_one_pass():
+    started = time.process_time()
+    to_openapi_subset({"allOf": [{"enum": [*range(20_000)]}, {"enum": [*range(30_000, 50_000)]}]})
+    to_openapi_subset({"type": "object", "properties": {"p": {"enum": [[number] for number in range(5_000)]}}})
+    to_openai({"anyOf": [{"type": "object", "properties": {f"p{number}": {}}} for number in range(8_000)]})
+    to_openai({"anyOf": [{"type": "object", "required": [f"{sign}{n}" for n in range(20_000)]} for sign in "ab"]})
+    assert time.process_time() - started < 10
+
+
+def test_joined_enums_tell_true_from_one_and_take_one_for_one_point_zero():
+    joined = of_property(to_json_schema_subset, {"allOf": [{"enum": [1, True, [0]]}, {"enum": [1.0, [False]]}]})
+    assert "enum" not in joined or joined["enum"] == [1]

@@ -1,5 +1,6 @@
 import itertools
 import random
+import time
 
 import pytest
 from hypothesis import given
@@ -68,3 +69,21 @@ def test_an_event_may_be_as_long_as_the_limit_and_not_longer(monkeypatch):
 
 def test_what_is_written_is_read_again():
     assert read(write_event(b"{}") + write_event(b"1", "done")) == [Event("", b"{}"), Event("done", b"1")]
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_a_long_event_in_small_pieces_is_one_event_and_the_next_one_is_not_lost(end, size):
+    text = b"data: " + b"x" * 50 + end + b"data: 2" + end + b"data: 3"
+    events = [Event("", b"x" * 50), Event("", b"2"), Event("", b"3")]
+    assert read(text, cuts=range(size, len(text), size)) == events
+
+
+def test_an_event_of_many_pieces_is_not_copied_with_each_of_them():
+    reader = SseReader()
+    piece = b"x" * 64
+    started = time.process_time()
+    for _ in range(200_000):
+        assert reader.feed(piece) == []
+    assert time.process_time() - started < 10
+    assert reader.finish() == []

@@ -78,3 +78,18 @@ def test_a_good_name_on_offer_stays_whatever_comes_before_it():
     table = NameTable(RULE, Losses(), tools)
     assert table.declare("a.b", "") != "a_b"
     assert table.declare("a_b", "") == "a_b"
+
+
+def test_a_tool_that_is_called_as_another_would_be_rewritten_keeps_its_calls_to_itself():
+    first = NameTable(RULE, Losses())
+    first.declare("a_b", "")
+    rewritten = first.declare("a b", "")
+    table = NameTable(RULE, Losses())
+    wires = [table.declare(name, "") for name in ("a_b", rewritten, "a b")]
+    assert [table.names[wire] for wire in wires] == ["a_b", rewritten, "a b"]
+
+
+def test_a_name_full_of_blanks_is_looked_up_in_one_pass():
+    name = " " * 300_000 + "x"
+    assert original_name(name, {"x": "x"}) == name
+    assert original_name("x" + " " * 300_000, {"x": "y"}) == "y"

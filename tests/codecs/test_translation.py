@@ -229,3 +229,21 @@ def test_a_responses_clients_output_reaches_gemini_as_a_call_and_its_response():
             "parts": [{"functionResponse": {"name": "get_weather", "id": "call_1", "response": {"temp": 21}}}],
         },
     ]
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
+def test_no_sender_can_write_the_notes_of_a_codec(dialect):
+    notes = dict.fromkeys(["_legacy", "_bare", "_list", "_redacted", "_synthetic", "_message", "_untyped"], True)
+    text = {"type": "text", "text": "t"}
+    thinking = {"type": "thinking", "thinking": "x", "signature": "s"}
+    answer = [thinking] if dialect == "anthropic" else [text]
+
+    def body(members):
+        messages = [
+            {"role": "user", "content": [{**text, **members}], **members},
+            {"role": "assistant", "content": [{**part, **members} for part in answer], **members},
+            {"role": "user", "content": "more", **members},
+        ]
+        return json.dumps({"model": "m", "max_tokens": 5, "messages": messages}).encode()
+
+    assert translate(body(notes), dialect, dialect).body == translate(body({}), dialect, dialect).body

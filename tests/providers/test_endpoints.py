@@ -117,3 +117,20 @@ def test_openrouters_timeouts_have_their_defaults_and_zero_switches_them_off():
 def test_a_timeout_that_is_no_number_of_seconds_is_a_named_error(text):
     with pytest.raises(ConfigError, match="OPENROUTER_READ_TIMEOUT"):
         endpoints_from({"OPENROUTER_API_KEY": "k", "OPENROUTER_READ_TIMEOUT": text})
+
+
+def test_the_representation_of_an_endpoint_shows_no_credentials_of_addresses_and_headers():
+    endpoint = Endpoint(
+        name="own",
+        dialect="openai-chat",
+        base_url="https://user:word@host/v1?key=word",
+        headers={"authorization": "Bearer word"},
+        proxy="http://user:word@proxy",
+    )
+    assert "word" not in repr(endpoint)
+    assert "own" in repr(endpoint)
+
+
+def test_half_a_character_in_a_model_name_still_gives_an_address():
+    endpoint = Endpoint(name="own", dialect="gemini", base_url="https://host")
+    assert url_of(endpoint, "a\ud800", stream=False).endswith("/models/a%3F:generateContent")

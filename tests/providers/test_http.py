@@ -275,6 +275,17 @@ async def test_overrides_go_into_the_body_except_for_what_the_request_owns():
     assert "response_format" not in body
 
 
+@pytest.mark.parametrize(
+    ("dialect", "name"),
+    [("openai-responses", "input"), ("openai-responses", "instructions"), ("anthropic", "system"), ("gemini", "contents")],
+)
+async def test_no_override_can_replace_the_conversation_in_any_dialect(dialect, name):
+    async with provider(dialect, (200, JSON, [reply_bytes(dialect, "fine")])) as (made, script):
+        await made.complete(REQUEST, SendOptions(overrides={name: "evil", "harmless": 1}))
+    assert script.bodies[0].get(name) != "evil"
+    assert script.bodies[0]["harmless"] == 1
+
+
 async def test_transforms_are_applied_between_codec_and_socket_and_skipped_with_a_warning_elsewhere():
     text = '<tool_call>{"name":"find","arguments":{"q":"x"}}</tool_call>'
     options = SendOptions(

@@ -3,7 +3,16 @@ import pytest
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, TextPart, say
+from groundwire.contracts.messages import (
+    CallItem,
+    Citation,
+    MediaPart,
+    Message,
+    NativeItem,
+    ReasoningItem,
+    TextPart,
+    say,
+)
 from groundwire.contracts.replies import ReplyEnded
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.providers.catalogue import Catalogue, ModelEntry
@@ -125,3 +134,14 @@ async def test_closing_closes_all():
     first, second = Recording(), Recording()
     await router(first, second).close()
     assert (first.closed, second.closed) == (True, True)
+
+
+def test_signatures_of_media_and_citations_do_not_go_to_a_fallback():
+    private = {"gemini": {"thoughtSignature": "secret"}}
+    parts = (
+        MediaPart(media_type="image/png", data=b"x", private=private),
+        TextPart(text="t", citations=(Citation(url="u", private=private),)),
+    )
+    (public,) = without_private((Message(role="assistant", parts=parts),))
+    assert "secret" not in repr(public)
+    assert [part.kind for part in public.parts] == [part.kind for part in parts]

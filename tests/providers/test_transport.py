@@ -170,3 +170,8 @@ async def test_a_ca_file_that_is_not_there_is_a_named_error(tmp_path):
     async with transport(ca_file=str(tmp_path / "no.pem")) as client:
         with pytest.raises(ConfigError, match=r"no\.pem cannot be read"):
             await client.send(HttpRequest(url="https://127.0.0.1:9/"))
+
+
+async def test_an_address_of_a_proxy_that_is_none_is_a_configuration_error():
+    with pytest.raises(ConfigError):
+        await ReqwestTransport(proxy="nonsense::").send(HttpRequest(url="http://127.0.0.1:9/"))

@@ -502,3 +502,17 @@ async def test_the_environment_points_every_sdk_at_the_server():
     assert environment["OPENAI_BASE_URL"] == f"{running.url}/v1"
     assert environment["ANTHROPIC_BASE_URL"] == environment["GEMINI_BASE_URL"] == running.url
     assert {environment[name] for name in environment if name.endswith("_KEY")} == {"k"}
+
+
+@pytest.mark.parametrize("head", ["POST //[x/v1/messages", "GET http://[", "HEAD /v1/models"])
+async def test_an_odd_target_or_a_head_gets_a_status_and_nobody_sees_a_traceback(head):
+    unhandled = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unhandled.append(context))
+    async with simulator("Hello.") as running:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(running.url.rsplit(":", 1)[1]))
+        writer.write(f"{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".encode())
+        async with asyncio.timeout(LIMIT):
+            received = await reader.read()
+        writer.close()
+    assert received.startswith(b"HTTP/1.1 4")
+    assert not unhandled

@@ -42,7 +42,7 @@ from groundwire.contracts.replies import (
 class _Open:
     """An item that is still being written."""
 
-    __slots__ = ("call_id", "half", "kind", "name", "parts", "private", "texts")
+    __slots__ = ("call_id", "half", "kind", "name", "parts", "private", "refusals", "texts")
 
     def __init__(self, kind: str, call_id: str = "", name: str = "") -> None:
         self.kind = kind
@@ -51,6 +51,8 @@ class _Open:
         self.texts: list[str] = []
         self.half = ""
         self.parts: list[Part] = []
+        self.refusals: list[str] = []
+        """Pieces of a refusal that comes before `texts`."""
         self.private: Private = {}
 
 
@@ -140,12 +142,9 @@ class ReplyBuilder:
         """More of a refusal inside a message."""
         item = self._items[place]
         if isinstance(item, _Open) and text:
-            self._close_text(item)
-            before = item.parts[-1] if item.parts else None
-            if isinstance(before, RefusalPart):
-                item.parts[-1] = RefusalPart(text=before.text + text)
-            else:
-                item.parts.append(RefusalPart(text=text))
+            if item.texts or item.half:
+                self._close_text(item)
+            item.refusals.append(text)
             self.out.append(RefusalDelta(index=place, text=text, private=self._announced.pop(place, {})))
 
     def part(self, place: int, part: Part) -> None:
@@ -161,6 +160,7 @@ class ReplyBuilder:
         """The text that is being written is one part, with what else `part` knows about it."""
         item = self._items[place]
         if isinstance(item, _Open):
+            _close_refusal(item)
             text = "".join(item.texts) + whole_text(item.half)
             item.texts, item.half = [], ""
             if part is not None:
@@ -241,6 +241,7 @@ class ReplyBuilder:
         self.out.append(ReplyFailed(failure=failure))
 
     def _close_text(self, item: _Open) -> None:
+        _close_refusal(item)
         text = "".join(item.texts) + whole_text(item.half)
         item.texts, item.half = [], ""
         if text:
@@ -255,6 +256,18 @@ class ReplyBuilder:
             return ReasoningItem(text=text, private=item.private)
         call = ToolCall(call_id=item.call_id, name=item.name, raw=read_arguments(text), origin=self.origin)
         return CallItem(call=call, complete=complete, private=item.private)
+
+
+def _close_refusal(item: _Open) -> None:
+    if not item.refusals:
+        return
+    text = "".join(item.refusals)
+    item.refusals = []
+    before = item.parts[-1] if item.parts else None
+    if isinstance(before, RefusalPart):
+        item.parts[-1] = RefusalPart(text=before.text + text)
+    else:
+        item.parts.append(RefusalPart(text=text))
 
 
 def _hold_half(item: _Open, text: str) -> str:

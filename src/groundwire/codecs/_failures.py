@@ -47,7 +47,8 @@ STATUS_OF: dict[FailureKind, int] = {
 """The status with which each kind goes to a client, where its dialect has no other."""
 
 _CONTEXT = re.compile(
-    r"context.length|context size|context window|maximum context|too many tokens|prompt is too long|input token count.*exceed"
+    r"context.length|context size|context window|maximum context|too many tokens|prompt is too long"
+    r"|input token count.{0,200}?exceed"
     r"|exceeds the maximum number of tokens",
     re.IGNORECASE | re.DOTALL,
 )

@@ -6,7 +6,7 @@ later replay get the same one; and a second use of one id in a conversation beco
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import cache
 
 from msgspec import Struct
@@ -93,14 +93,20 @@ class IdTable:
         return self._backward.get(wire, wire)
 
 
-def unique_id(call_id: str, taken: Iterable[str]) -> str:
-    """Within one response: the id itself, or with the first free number behind it."""
+def unique_id(call_id: str, taken: Container[str]) -> str:
+    """Within one response: the id itself, or with a free number behind it; numbers given in a row are skipped fast."""
     if call_id not in taken:
         return call_id
-    number = 2
-    while f"{call_id}_{number}" in taken:
-        number += 1
-    return f"{call_id}_{number}"
+    used, free = 1, 2
+    while f"{call_id}_{free}" in taken:
+        used, free = free, free * 2
+    while free - used > 1:
+        middle = (used + free) // 2
+        if f"{call_id}_{middle}" in taken:
+            used = middle
+        else:
+            free = middle
+    return f"{call_id}_{free}"
 
 
 def names_by_id(items: Iterable[Item]) -> dict[str, str]:

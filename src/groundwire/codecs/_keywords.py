@@ -3,7 +3,7 @@
 Schemas are walked by this table only, so a property that is called `title` or `$ref` is never taken for a keyword.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from groundwire.codecs._conversions import JsonValue, Schema
 
@@ -114,6 +114,18 @@ def is_same_value(left: JsonValue, right: JsonValue, levels: int = _MAX_COMPARED
     return left == right
 
 
+def value_key(value: JsonValue, levels: int = _MAX_COMPARED) -> Hashable:
+    """Equal for values that are the same, so that long lists are compared in one pass."""
+    kind = type_of_value(value)
+    if levels == 0:
+        return kind
+    if isinstance(value, list):
+        return kind, tuple(value_key(entry, levels - 1) for entry in value)
+    if isinstance(value, dict):
+        return kind, frozenset((name, value_key(entry, levels - 1)) for name, entry in value.items())
+    return kind, value
+
+
 def is_among(value: JsonValue, values: Iterable[JsonValue]) -> bool:
     return any(is_same_value(value, other) for other in values)
 
@@ -121,9 +133,12 @@ def is_among(value: JsonValue, values: Iterable[JsonValue]) -> bool:
 def distinct_values(values: Iterable[JsonValue]) -> list[JsonValue]:
     found: list[JsonValue] = []
     scalars: set[tuple[bool, JsonValue]] = set()
+    nested: set[Hashable] = set()
     for value in values:
         if isinstance(value, dict | list):
-            if not is_among(value, found):
+            key = value_key(value)
+            if key not in nested:
+                nested.add(key)
                 found.append(value)
         elif (isinstance(value, bool), value) not in scalars:
             scalars.add((isinstance(value, bool), value))

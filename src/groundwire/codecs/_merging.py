@@ -15,11 +15,11 @@ from groundwire.codecs._keywords import (
     as_map,
     as_schema,
     as_strings,
-    is_among,
     is_impossible,
     is_number,
     is_same_value,
     types_of,
+    value_key,
 )
 
 _BELONG_TOGETHER = (frozenset({"if", "then", "else"}), frozenset({"contains", "minContains", "maxContains"}))
@@ -79,7 +79,8 @@ def _join(keyword: str, mine: JsonValue, yours: JsonValue) -> JsonValue:
         return mine if is_same_value(mine, yours) else None
     match keyword:
         case "enum":
-            return [value for value in as_list(mine) if is_among(value, as_list(yours))]
+            allowed = {value_key(value) for value in as_list(yours)}
+            return [value for value in as_list(mine) if value_key(value) in allowed]
         case "required":
             return list(dict.fromkeys([*as_strings(mine), *as_strings(yours)]))
         case "dependentRequired":

@@ -12,7 +12,7 @@ from groundwire.codecs._warnings import Losses
 from groundwire.contracts.requests import DeclaredTool
 
 # What models put around a tool's name: namespaces in front, an ending or a leaked control token behind.
-_ADDED = re.compile(r"^(?:functions|default_api|tools)[.:]|(?:\.json|<\|.*|\s+)$", re.DOTALL)
+_ADDED = re.compile(r"^(?:functions|default_api|tools)[.:]|(?:\.json|<\|.*|(?<!\s)\s+)$", re.DOTALL)
 
 
 class NameRule(Struct, frozen=True, kw_only=True):
@@ -102,6 +102,8 @@ class NameTable:
         wire = name if self._valid(name) else self._cleaned(name)
         if wire in self._taken or (wire != name and wire in self._offered):
             wire = self._digested(wire, name)
+        while wire in self._taken:  # somebody else's tool is called as this one would be
+            wire = self._digested(wire, f"{wire}\n{name}")
         self._wire[name] = wire
         self._taken.add(wire)
         if wire != name:

@@ -40,8 +40,8 @@ def find_target(reference: str, resource: Schema) -> Target | None:
 def _child(parent: JsonValue, step: str) -> JsonValue:
     if isinstance(parent, dict):
         return parent.get(step)
-    if isinstance(parent, list) and step.isascii() and step.isdigit() and int(step) < len(parent):
-        return parent[int(step)]
+    if isinstance(parent, list) and step.isascii() and step.isdigit() and len(step) < 10:
+        return parent[int(step)] if int(step) < len(parent) else None
     return None
 
 

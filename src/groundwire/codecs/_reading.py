@@ -94,5 +94,10 @@ def count_of(source: Any, key: str) -> int | None:
 
 
 def rest_of(source: JsonObject, known: frozenset[str]) -> JsonObject:
-    """The members that nobody here knows, to be kept for the dialect they came in."""
-    return {key: value for key, value in source.items() if key not in known} if source.keys() - known else {}
+    """The members that nobody here knows, to be kept for the dialect they came in.
+
+    A leading underscore marks the codecs' own notes, so no sender may use it.
+    """
+    if source.keys() <= known:
+        return {}
+    return {key: value for key, value in source.items() if key not in known and key[:1] != "_"}

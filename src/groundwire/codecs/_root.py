@@ -20,6 +20,9 @@ from groundwire.codecs._merging import merge
 from groundwire.codecs._pointers import find_target
 from groundwire.codecs._sentences import sentence_for, sentence_for_choice, text_of, with_sentences
 
+MAX_FOLDED = 10_000
+"""Parts and properties that folding may join: references that name each other twice double with every level."""
+
 _NOT_AT_ROOT = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "enum", "const", "not")
 _LABELS = frozenset({"type", "const", "enum", "title", "description"})
 
@@ -77,12 +80,17 @@ class _Folder:
     def __init__(self, root: Schema, log: WarningLog) -> None:
         self._root = root
         self._log = log
+        self._folded = 0
 
     def fold(self, node: Schema, seen: frozenset[str] = frozenset(), levels: int = MAX_DEPTH) -> Schema:
         joined = without(node, "$ref", "$dynamicRef", "allOf")
         if levels == 0:
             self._log.add("schema_too_deep", "", f"Parts below level {MAX_DEPTH} were left out of the root.")
             return joined
+        if self._folded >= MAX_FOLDED:
+            self._log.add("schema_too_large", "", f"Folding the root was stopped after {MAX_FOLDED} parts.")
+            return joined
+        self._folded += 1 + len(as_map(node.get("properties"))) + len(as_list(node.get("enum")))
         for keyword in ("$ref", "$dynamicRef"):
             reference = node.get(keyword)
             if not isinstance(reference, str) or reference in seen:
@@ -114,16 +122,18 @@ def _union(base: Schema, branches: list[Schema], *, exactly_one: bool) -> Schema
     if not branches:
         return base
     properties = dict(as_map(base.get("properties")))
-    for name in dict.fromkeys(name for branch in branches for name in as_map(branch.get("properties"))):
-        variants = [
-            as_map(branch.get("properties"))[name] for branch in branches if name in as_map(branch.get("properties"))
-        ]
+    declared: dict[str, list[JsonValue]] = {}
+    for branch in branches:
+        for name, schema in as_map(branch.get("properties")).items():
+            declared.setdefault(name, []).append(schema)
+    for name, variants in declared.items():
         if name not in properties:
             properties[name] = _one_of_variants(variants)
         elif len(variants) == len(branches):
             properties[name] = merge(as_schema(properties[name]), as_schema(_one_of_variants(variants)))
     required_sets = [as_strings(branch.get("required")) for branch in branches]
-    shared = [name for name in required_sets[0] if all(name in names for names in required_sets)]
+    common = set(required_sets[0]).intersection(*required_sets[1:])
+    shared = [name for name in required_sets[0] if name in common]
     # "Unevaluated" would no longer see what the branches evaluate.
     union: Schema = {**without(base, "unevaluatedProperties"), "properties": properties}
     required = list(dict.fromkeys([*as_strings(base.get("required")), *shared]))
@@ -138,7 +148,8 @@ def _union(base: Schema, branches: list[Schema], *, exactly_one: bool) -> Schema
 
 def _told_requirements(branches: list[Schema], shared: list[str], *, exactly_one: bool) -> list[str]:
     """What single alternatives require beyond the rest, by their label where they have one."""
-    choices = [[name for name in as_strings(branch.get("required")) if name not in shared] for branch in branches]
+    known = set(shared)
+    choices = [[name for name in as_strings(branch.get("required")) if name not in known] for branch in branches]
     label = _common_label(branches)
     if label is not None:
         values = [text_of(as_schema(as_map(branch["properties"])[label])["const"]) for branch in branches]
@@ -153,8 +164,8 @@ def _told_requirements(branches: list[Schema], shared: list[str], *, exactly_one
 def _common_label(branches: list[Schema]) -> str | None:
     """The property that has its own constant in each alternative."""
     for name, schema in as_map(branches[0].get("properties")).items():
-        declared = [as_schema(as_map(branch.get("properties")).get(name)) for branch in branches]
-        if "const" in as_schema(schema) and all("const" in label for label in declared):
+        labels = (as_schema(as_map(branch.get("properties")).get(name)) for branch in branches)
+        if "const" in as_schema(schema) and all("const" in label for label in labels):
             return name
     return None
 

@@ -22,15 +22,20 @@ class Event(NamedTuple):
 class SseReader:
     """Feed bytes, get events. What `finish` returns was not closed by a blank line."""
 
-    __slots__ = ("_buffer", "_scanned", "_started")
+    __slots__ = ("_buffer", "_end", "_pieces", "_scanned", "_size", "_started")
 
     def __init__(self) -> None:
         self._buffer = b""
+        self._pieces: list[bytes] = []
+        self._end = b""
+        self._size = 0
         self._scanned = 0
         self._started = False
 
     def feed(self, data: bytes) -> list[Event]:
-        buffer = self._buffer + data if self._buffer else data
+        if self._buffer and self._started and self._holds_on(data):
+            return []
+        buffer = self._joined() + data if self._buffer else data
         if not self._started:
             if len(buffer) < 3 and b"\xef\xbb\xbf".startswith(buffer):
                 self._buffer = buffer
@@ -45,7 +50,7 @@ class SseReader:
         return self._search(buffer)
 
     def finish(self) -> list[Event]:
-        event = _read(self._buffer)
+        event = _read(self._joined())
         self._buffer = b""
         return [] if event is None else [event]
 
@@ -53,6 +58,24 @@ class SseReader:
     def is_between_events(self) -> bool:
         """Whether nothing is kept of what was fed, so that the next bytes begin an event."""
         return self._started and not self._buffer
+
+    def _holds_on(self, data: bytes) -> bool:
+        """Put a piece in the middle of an event aside, so that a long event is not copied with each of its pieces."""
+        window = (self._end if self._pieces else self._buffer[-3:]) + data
+        if _BLANK_LINE.search(window):
+            return False
+        self._end = window[-3:]
+        self._pieces.append(data)
+        self._size += len(data)
+        self._limit()
+        return True
+
+    def _joined(self) -> bytes:
+        if not self._pieces:
+            return self._buffer
+        joined = b"".join([self._buffer, *self._pieces])
+        self._pieces = []
+        return joined
 
     def _split(self, buffer: bytes, blank_line: bytes) -> list[Event]:
         """Lines that all end alike, which is what servers send: ten times faster than looking for every ending."""
@@ -79,8 +102,12 @@ class SseReader:
 
     def _keep(self, rest: bytes) -> None:
         self._buffer = rest
+        self._size = len(rest)
         self._scanned = max(0, len(rest) - 3)
-        if len(rest) > MAX_EVENT:
+        self._limit()
+
+    def _limit(self) -> None:
+        if self._size > MAX_EVENT:
             raise ValueError(f"an event of the stream has more than {MAX_EVENT} bytes")
 
 

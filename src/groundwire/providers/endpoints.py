@@ -44,6 +44,10 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     proxy: str = ""
     ca_file: str = ""
 
+    def __repr__(self) -> str:
+        """Addresses and headers may hold credentials too."""
+        return f"Endpoint(name={self.name!r}, dialect={self.dialect!r})"
+
 
 def url_of(endpoint: Endpoint, model: str, *, stream: bool) -> str:
     """The address of one request. A model's name never breaks out of its place in the path."""
@@ -63,7 +67,7 @@ def _path_of(endpoint: Endpoint, model: str, *, stream: bool) -> str:
         return f"{base}/messages" if base.endswith("/v1") else f"{base}/v1/messages"
     method = "streamGenerateContent?alt=sse" if stream else "generateContent"
     has_version = "/v1" in urlsplit(base).path
-    name = quote(model.removeprefix("models/"), safe="")
+    name = quote(model.removeprefix("models/"), safe="", errors="replace")
     return f"{base}{'' if has_version else '/v1beta'}/models/{name}:{method}"
 
 

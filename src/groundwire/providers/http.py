@@ -35,7 +35,10 @@ from groundwire.providers.retries import delay_before, seconds_until
 from groundwire.providers.transforms import apply_to_request, apply_to_response, names_unknown
 from groundwire.providers.transport import HttpRequest, HttpResponse, Transport, TransportError
 
-RESERVED = frozenset({"model", "messages", "tools", "tool_choice", "response_format", "stream"})
+RESERVED = frozenset({
+    "model", "messages", "tools", "tool_choice", "response_format", "stream", "input", "instructions", "system",
+    "contents", "systemInstruction", "toolConfig",
+})  # fmt: skip
 """Members that the request owns: overrides of them are ignored."""
 
 _MAX_ERROR_BODY = 1_000_000

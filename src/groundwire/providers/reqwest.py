@@ -54,7 +54,7 @@ class ReqwestTransport:
         if read:
             builder = builder.read_timeout(timedelta(seconds=read))
         if self._proxy:
-            builder = builder.proxy(ProxyBuilder.all(self._proxy))
+            builder = builder.proxy(_read_proxy(self._proxy))
         if self._ca_file:
             builder = builder.add_root_certificate_pem(_read_certificate(self._ca_file))
         return builder.build()
@@ -86,6 +86,13 @@ class _Response:
 
     async def close(self) -> None:
         await self._stack.aclose()
+
+
+def _read_proxy(address: str) -> ProxyBuilder:
+    try:
+        return ProxyBuilder.all(address)
+    except ValueError:
+        raise ConfigError("The address of the proxy is not valid.") from None
 
 
 def _read_certificate(path: str) -> bytes:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from groundwire.contracts.errors import ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.messages import Item, Message, NativeItem, ResultItem, TextPart
+from groundwire.contracts.messages import Item, MediaPart, Message, NativeItem, Part, ResultItem, TextPart
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, WireWarning
 from groundwire.contracts.requests import ModelRequest, SendOptions
@@ -87,11 +87,14 @@ def without_private(items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 def _public(item: Item) -> Item:
     if isinstance(item, (Message, ResultItem)):
-        parts = tuple(
-            replace(part, private={}) if isinstance(part, TextPart) and part.private else part for part in item.parts
-        )
-        return replace(item, parts=parts, private={})
+        return replace(item, parts=tuple(map(_public_part, item.parts)), private={})
     return item if isinstance(item, NativeItem) or not item.private else replace(item, private={})
+
+
+def _public_part(part: Part) -> Part:
+    if isinstance(part, TextPart) and (part.private or part.citations):
+        return replace(part, private={}, citations=tuple(replace(source, private={}) for source in part.citations))
+    return replace(part, private={}) if isinstance(part, MediaPart) and part.private else part
 
 
 def _addressed(request: ModelRequest, route: Route, *, after: ProviderError | None) -> ModelRequest:

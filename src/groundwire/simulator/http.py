@@ -84,7 +84,7 @@ class HttpServer:
             if not isinstance(answer, Response):
                 await answer(reader, writer)
                 return
-            if not await _write_response(connection, writer, answer):
+            if not await _write_response(connection, writer, answer, with_body=request.method != "HEAD"):
                 return
             if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
                 return
@@ -131,7 +131,9 @@ async def _refuse(connection: h11.Connection, writer: asyncio.StreamWriter, stat
         await writer.drain()
 
 
-async def _write_response(connection: h11.Connection, writer: asyncio.StreamWriter, response: Response) -> bool:
+async def _write_response(
+    connection: h11.Connection, writer: asyncio.StreamWriter, response: Response, *, with_body: bool
+) -> bool:
     """Whether the connection may be used again."""
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
     writer.write(connection.send(h11.Response(status_code=response.status, headers=headers)) or b"")
@@ -139,6 +141,8 @@ async def _write_response(connection: h11.Connection, writer: asyncio.StreamWrit
         if chunk is None:
             await writer.drain()
             return False
+        if not with_body:
+            continue
         writer.write(connection.send(h11.Data(data=chunk)) or b"")
         await writer.drain()
     writer.write(connection.send(h11.EndOfMessage()) or b"")

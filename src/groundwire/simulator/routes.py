@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from groundwire.contracts.requests import Dialect
 
 Action: TypeAlias = Literal["generate", "count", "models", "model", "live", "unknown"]
 _GEMINI = re.compile(r".*/(?:models|tunedModels)/(?P<model>.+):(?P<method>[A-Za-z]+)")
+_MAX_PATH = 2000
 _GEMINI_METHODS: dict[str, Action] = {
     "generateContent": "generate",
     "streamGenerateContent": "generate",
@@ -36,15 +37,23 @@ class Route(Struct, frozen=True, kw_only=True):
     array: bool = False
 
 
+def _split(target: str) -> SplitResult:
+    """The parts of a target; one that is no address at all is only a path."""
+    try:
+        return urlsplit(target)
+    except ValueError:
+        return SplitResult("", "", target, "", "")
+
+
 def route_of(method: str, target: str, headers: Mapping[str, str]) -> Route:
-    parts = urlsplit(target)
+    parts = _split(target)
     path = unquote(parts.path).rstrip("/")
     if "BidiGenerateContent" in path and "websocket" in headers.get("upgrade", "").lower():
         return Route(dialect="gemini", action="live")
     if method == "GET" and "/models" in path:
         return _catalogue(path, headers)
     if method == "POST":
-        found = _GEMINI.fullmatch(path)
+        found = _GEMINI.fullmatch(path) if len(path) <= _MAX_PATH else None
         if found is not None and found["method"] in _GEMINI_METHODS:
             is_stream = found["method"] == "streamGenerateContent"
             is_array = is_stream and dict(parse_qsl(parts.query)).get("alt") != "sse"
@@ -76,11 +85,11 @@ def keys_in(target: str, headers: Mapping[str, str]) -> list[str]:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() in ("bearer", "token"):
         found.append(token.strip())
-    found.extend(value for name, value in parse_qsl(urlsplit(target).query) if name == "key")
+    found.extend(value for name, value in parse_qsl(_split(target).query) if name == "key")
     return found
 
 
 def without_key(target: str) -> str:
-    parts = urlsplit(target)
+    parts = _split(target)
     kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name != "key"]
     return parts._replace(query=urlencode(kept)).geturl()

@@ -369,10 +369,7 @@ def test_a_wrong_member_is_named_by_its_path(body, path):
 
 
 def test_the_model_may_stand_in_the_body():
-    assert (
-        gemini.decode_request({"contents": [], "model": "models/gemini-3-flash"}).model
-        == "gemini-3-flash"
-    )
+    assert gemini.decode_request({"contents": [], "model": "models/gemini-3-flash"}).model == "gemini-3-flash"
     assert gemini.decode_request({"contents": [], "model": "models/a"}, model="b", stream=True).model == "b"
 
 

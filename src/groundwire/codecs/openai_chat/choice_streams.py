@@ -252,7 +252,7 @@ class ChoiceDecoder:
 
     def _close_calls(self, reason: FinishReason) -> None:
         places = self.calls.places
-        nameless = self.calls.incomplete_places()
+        nameless = frozenset(self.calls.incomplete_places())
         is_withdrawn = reason in (
             FinishReason.INCOMPLETE,
             FinishReason.MALFORMED_CALL,

@@ -69,10 +69,12 @@ def visible(members: JsonObject) -> JsonObject:
 
 
 def present(source: JsonObject, known: frozenset[str]) -> JsonObject:
-    """The members that nobody here knows, without nulls, which say nothing."""
+    """The members that nobody here knows, without nulls, which say nothing, and without what looks like our notes."""
     if source.keys() <= known:
         return NOTHING
-    return {name: value for name, value in source.items() if name not in known and value is not None}
+    return {
+        name: value for name, value in source.items() if name not in known and value is not None and name[:1] != "_"
+    }
 
 
 def note_foreign(private: Private, path: str, losses: Losses, *, carried: frozenset[str] = frozenset()) -> None:

@@ -71,7 +71,7 @@ def read_call(item: JsonObject, path: str) -> CallItem:
 def _read_part(value: Any, role: str, path: str) -> Part:
     part = as_object(value, path)
     kind, text = part.get("type"), part.get("text")
-    if kind in _TEXT_TYPES and isinstance(text, str):
+    if isinstance(kind, str) and kind in _TEXT_TYPES and isinstance(text, str):
         rest = rest_of(part, frozenset({"type", "text"}))
         if kind != _text_type(role):
             rest["type"] = kind
