@@ -277,7 +277,12 @@ async def test_overrides_go_into_the_body_except_for_what_the_request_owns():
 
 @pytest.mark.parametrize(
     ("dialect", "name"),
-    [("openai-responses", "input"), ("openai-responses", "instructions"), ("anthropic", "system"), ("gemini", "contents")],
+    [
+        ("openai-responses", "input"),
+        ("openai-responses", "instructions"),
+        ("anthropic", "system"),
+        ("gemini", "contents"),
+    ],
 )
 async def test_no_override_can_replace_the_conversation_in_any_dialect(dialect, name):
     async with provider(dialect, (200, JSON, [reply_bytes(dialect, "fine")])) as (made, script):

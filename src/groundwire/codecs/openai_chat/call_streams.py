@@ -159,9 +159,9 @@ class CallCollector:
     def _open(self, call: _Call) -> None:
         if call.place is not None:
             return
-        position = self._calls.index(call)
         call_id = call.wire_id
         if not call_id:
+            position = self._calls.index(call)
             suffix = "function_call" if call.is_legacy else f"tool_calls[{position}]"
             call_id = synthetic_id(self.seed, f"{self._path}.{suffix}")
             call.hints["_synthetic"] = True
