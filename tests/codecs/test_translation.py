@@ -247,3 +247,16 @@ def test_no_sender_can_write_the_notes_of_a_codec(dialect):
         return json.dumps({"model": "m", "max_tokens": 5, "messages": messages}).encode()
 
     assert translate(body(notes), dialect, dialect).body == translate(body({}), dialect, dialect).body
+
+
+@pytest.mark.parametrize(
+    ("target", "codes"), [("openai-responses", []), ("anthropic", ["option_dropped"]), ("gemini", ["option_dropped"])]
+)
+def test_how_closely_an_image_is_looked_at_goes_along_or_is_named(target, codes):
+    image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png", "detail": "low"}}
+    body = dump({"model": "m", "messages": [{"role": "user", "content": [image, {"type": "text", "text": "?"}]}]})
+    done = translate(body, "openai-chat", target)
+    assert [warning.code for warning in done.warnings] == codes
+    if not codes:
+        back = json.loads(translate(done.body, target, "openai-chat").body)
+        assert back["messages"][0]["content"][0] == image

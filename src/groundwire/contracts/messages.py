@@ -37,6 +37,7 @@ class MediaPart(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False,
     """An image, a sound or a file: by its bytes, its address, or a provider's file id.
 
     `media_type` is as precise as the sender was: `image/png`, or `image/*` for an address of which no more was said.
+    `detail` is how closely an image is to be looked at, in OpenAI's words (`low`, `high`, `auto`).
     """
 
     kind: ClassVar[Literal["media"]] = "media"
@@ -45,6 +46,7 @@ class MediaPart(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False,
     url: str | None = None
     file_id: str | None = None
     name: str | None = None
+    detail: str | None = None
     private: Private = field(default_factory=dict)
 
 

@@ -84,6 +84,8 @@ class BlockWriter:
 
     def _media(self, part: MediaPart, speaker: str, path: str) -> JsonObject:
         own = own_private(part.private, path, self._losses)
+        if part.detail not in (None, "auto"):
+            self._losses.add("option_dropped", path, f"An image cannot be looked at with the detail {part.detail!r}.")
         source = None
         if speaker in ("user", "tool") or (speaker == "assistant" and self._profile.version == "2023-06-01"):
             source = _source(part, own)

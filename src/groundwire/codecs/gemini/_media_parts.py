@@ -45,6 +45,8 @@ def read_media(part: JsonObject, path: str) -> MediaPart:
 def write_media(part: MediaPart, losses: Losses, path: str) -> JsonObject:
     """A part for the media, or a note in words where Gemini has no access to it."""
     members = own_members(part.private, losses, path) if part.private else {}
+    if part.detail not in (None, "auto"):
+        losses.add("option_dropped", path, f"An image cannot be looked at with the detail {part.detail!r}.")
     wire: JsonObject = {}
     if part.data is not None:
         key = "inlineData"

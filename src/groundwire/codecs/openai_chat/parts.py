@@ -22,7 +22,7 @@ from groundwire.contracts.messages import MediaPart, NativePart, Part, Private, 
 
 _TEXT = frozenset({"type", "text"})
 _REFUSAL = frozenset({"type", "refusal"})
-_ADDRESS = frozenset({"url"})
+_ADDRESS = frozenset({"url", "detail"})
 _SOUND = frozenset({"data", "format"})
 _FILE = frozenset({"file_data", "filename", "file_id"})
 _ADDRESSED = {"image_url": "image/*", "video_url": "video/*", "audio_url": "audio/*", "document_url": "application/pdf"}
@@ -70,6 +70,7 @@ def _kept(members: JsonObject) -> Private:
 
 def _read_addressed(value: JsonObject, kind: str, path: str, *, from_user: bool) -> MediaPart:
     inner = value.get(kind)
+    detail = None
     hints: JsonObject = dict(present(value, frozenset({"type", kind})))
     if isinstance(inner, str):
         hints["_flat"] = True
@@ -77,16 +78,18 @@ def _read_addressed(value: JsonObject, kind: str, path: str, *, from_user: bool)
     else:
         address = as_object(inner, f"{path}.{kind}")
         url = required_text(address, "url", f"{path}.{kind}")
+        detail = optional_text(address, "detail", f"{path}.{kind}")
         if members := present(address, _ADDRESS):
             hints["_inner"] = members
     if kind != "image_url" or not from_user:
         hints["_type"] = kind
     loaded = read_data_url(url, f"{path}.{kind}.url")
     if loaded is None:
-        return MediaPart(media_type=guess_media_type(url, _ADDRESSED[kind]), url=url, private=_kept(hints))
+        media_type = guess_media_type(url, _ADDRESSED[kind])
+        return MediaPart(media_type=media_type, url=url, detail=detail, private=_kept(hints))
     if not url.startswith(f"data:{loaded[0]};base64,"):
         hints["_head"] = url.partition(",")[0]
-    return MediaPart(media_type=loaded[0], data=loaded[1], private=_kept(hints))
+    return MediaPart(media_type=loaded[0], data=loaded[1], detail=detail, private=_kept(hints))
 
 
 def _read_sound(value: JsonObject, path: str, *, from_user: bool) -> MediaPart:
@@ -182,7 +185,8 @@ def write_media(part: MediaPart, *, from_user: bool) -> JsonObject | None:
         value = {**_file_members(part, members), **_object(inner)}
     elif isinstance(kind, str) and kind in _ADDRESSED and (part.url or part.data is not None):
         url = part.url or _data_url(part, members)
-        value = url if "_flat" in members else {"url": url, **_object(inner)}
+        address: JsonObject = {"url": url} if part.detail is None else {"url": url, "detail": part.detail}
+        value = url if "_flat" in members else {**address, **_object(inner)}
     else:
         return None
     return {"type": kind, kind: value, **visible(members)}

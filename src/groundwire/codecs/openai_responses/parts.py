@@ -22,7 +22,7 @@ from groundwire.contracts.messages import MediaPart, NativePart, Part, RefusalPa
 
 _TEXT_TYPES = frozenset({"input_text", "output_text", "text"})
 _TEXT_MEMBERS = frozenset({"type", "text", "annotations"})
-_IMAGE_MEMBERS = frozenset({"type", "image_url", "file_id"})
+_IMAGE_MEMBERS = frozenset({"type", "image_url", "file_id", "detail"})
 _FILE_MEMBERS = frozenset({"type", "file_data", "file_url", "file_id", "filename"})
 _AUDIO_MEMBERS = frozenset({"type", "input_audio"})
 _AUDIO_FORMATS = {
@@ -99,6 +99,7 @@ def _read_image(part: JsonObject, path: str) -> MediaPart:
         data=data,
         url=url if data is None else None,
         file_id=file_id,
+        detail=optional_text(part, "detail", path),
         private=kept(_with_file_note(file_id, members)),
     )
 
@@ -225,8 +226,8 @@ def _write_image(part: MediaPart, file_id: str | None, members: JsonObject) -> J
         written["image_url"] = part.url
     if file_id is not None:
         written["file_id"] = file_id
-    if not members.get("_no_detail"):
-        written["detail"] = "auto"
+    if part.detail is not None or not members.get("_no_detail"):
+        written["detail"] = part.detail or "auto"
     return with_members(written, members)
 
 
