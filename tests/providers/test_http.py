@@ -337,6 +337,15 @@ async def test_a_key_that_the_provider_echoes_never_reaches_the_error():
     assert HIDDEN in caught.value.failure.message
 
 
+async def test_a_token_in_another_header_never_reaches_the_error_either():
+    error = {"error": {"message": "bad proxy-token-987", "type": "x", "code": "proxy-token-987"}}
+    headers = {"X-Proxy-Token": "proxy-token-987"}
+    async with provider("openai-chat", json_answer(error, 401), headers=headers) as (made, _):
+        with pytest.raises(ProviderError) as caught:
+            await made.complete(REQUEST)
+    assert "proxy-token-987" not in f"{caught.value} {caught.value.failure!r}"
+
+
 async def test_a_cancelled_request_ends_at_once_and_is_not_asked_again():
     async with provider("openai-chat", (200, JSON, [asyncio])) as (made, script):
         task = asyncio.create_task(made.complete(REQUEST))

@@ -19,6 +19,8 @@ from groundwire.contracts.replies import WireWarning
 
 MAX_BYTES = 1_000_000
 """A longer list is not remembered."""
+MAX_TOTAL = 16_000_000
+"""Of all lists together; their parsed and written forms take several times as much."""
 
 _split = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode = msgspec.json.Decoder().decode
@@ -37,6 +39,7 @@ class ToolCache:
     def __init__(self, size: int = 256) -> None:
         self._size = size
         self._parsed: dict[bytes, Any] = {}
+        self._total = 0
         self._made: dict[tuple[int, Hashable], tuple[Any, Any]] = {}
 
     def parse(self, body: bytes) -> JsonObject:
@@ -58,8 +61,20 @@ class ToolCache:
         if tools is None:
             tools = _decode(text)
             if tools and len(text) <= MAX_BYTES:
-                _keep(self._parsed, text, tools, self._size)
+                self._total += len(text)
+                while self._total > MAX_TOTAL or len(self._parsed) >= self._size:
+                    self._forget()
+                self._parsed[text] = tools
         return tools
+
+    def _forget(self) -> None:
+        """The oldest list, and what was made of it; one that is still in use is soon read again."""
+        text = next(iter(self._parsed))
+        gone = [self._parsed.pop(text)]
+        self._total -= len(text)
+        for source in gone:  # which grows: what was made of it goes too, and what was made of that
+            made = [key for key in self._made if key[0] == id(source)]
+            gone.extend([self._made.pop(key)[1] for key in made])
 
     def once(self, source: Any, variant: Hashable, make: Callable[[], _T]) -> _T:
         """What `make` gives for this very value; made again only after it was forgotten."""
@@ -106,5 +121,5 @@ def once(cache: ToolCache | None, source: Any, variant: Hashable, make: Callable
 
 def _keep(memory: dict[Any, Any], key: Any, value: Any, size: int) -> None:
     while len(memory) >= size:
-        memory.pop(next(iter(memory)), None)  # the oldest; a list that is still in use is soon read again
+        memory.pop(next(iter(memory)), None)
     memory[key] = value

@@ -4,7 +4,9 @@ Driven by an endpoint (where and how) and the codec of its dialect (what). Knows
 that leads here is above it.
 """
 
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from random import Random
 from typing import Any
 
@@ -32,6 +34,7 @@ from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.providers.endpoints import Endpoint, headers_of, url_of
 from groundwire.providers.profiles import profile_of
 from groundwire.providers.retries import delay_before, seconds_until
+from groundwire.providers.secrets import Secret
 from groundwire.providers.transforms import apply_to_request, apply_to_response, names_unknown
 from groundwire.providers.transport import HttpRequest, HttpResponse, Transport, TransportError
 
@@ -42,6 +45,7 @@ RESERVED = frozenset({
 """Members that the request owns: overrides of them are ignored."""
 
 _MAX_ERROR_BODY = 1_000_000
+_SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 _NO_OPTIONS = SendOptions()
 
 
@@ -65,7 +69,7 @@ class HttpProvider:
                 attempt += 1
                 await self._wait_or_give_up(attempt, error)
 
-    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
+    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
         if options.response_transforms:  # they look at the whole message, so there is nothing to pass on before
             for part in parts_of(await self.complete(request, options)):
                 yield part
@@ -75,9 +79,10 @@ class HttpProvider:
         while True:
             passed_on = False
             try:
-                async for part in self._stream_once(request, encoded, options):
-                    passed_on = True
-                    yield part
+                async with aclosing(self._stream_once(request, encoded, options)) as parts:
+                    async for part in parts:
+                        passed_on = True
+                        yield part
                 return
             except ProviderError as error:
                 if passed_on:
@@ -128,7 +133,7 @@ class HttpProvider:
 
     async def _stream_once(
         self, request: ModelRequest, encoded: Encoded, options: SendOptions
-    ) -> AsyncIterator[ReplyPart]:
+    ) -> AsyncGenerator[ReplyPart]:
         response = await self._send(request, encoded.body, options, stream=True)
         if response.status >= 300:
             data = await self._read_error(response)
@@ -140,22 +145,23 @@ class HttpProvider:
             return
         passed_on = False
         held: ReplyPart | None = None  # a beginning is passed on with what follows: until then it can be asked again
-        async for part in self._parts(response, encoded):
-            if isinstance(part, ReplyStarted):
-                held = part
-                continue
-            if isinstance(part, ReplyFailed):
-                raise self._failed(part.failure, response)
-            if isinstance(part, ReplyEnded) and not passed_on:
-                self._refuse_nothing(part.reply, response)
-            if held is not None:
-                yield held
-                held = None
-            passed_on = True
-            if isinstance(part, ReplyEnded):
-                yield ReplyEnded(reply=replace(part.reply, warnings=(*encoded.warnings, *part.reply.warnings)))
-            else:
-                yield part
+        async with aclosing(self._parts(response, encoded)) as parts:  # a failure must not leave the connection open
+            async for part in parts:
+                if isinstance(part, ReplyStarted):
+                    held = part
+                    continue
+                if isinstance(part, ReplyFailed):
+                    raise self._failed(part.failure, response)
+                if isinstance(part, ReplyEnded) and not passed_on:
+                    self._refuse_nothing(part.reply, response)
+                if held is not None:
+                    yield held
+                    held = None
+                passed_on = True
+                if isinstance(part, ReplyEnded):
+                    yield ReplyEnded(reply=replace(part.reply, warnings=(*encoded.warnings, *part.reply.warnings)))
+                else:
+                    yield part
 
     def _refuse_nothing(self, reply: Reply, response: HttpResponse) -> None:
         """An answer that failed or broke off before it said anything is worth another try."""
@@ -166,7 +172,7 @@ class HttpProvider:
         failure = Failure(kind=FailureKind.BAD_RESPONSE, message=message, status=502, code=reply.finish.detail)
         raise self._failed(failure, response)
 
-    async def _parts(self, response: HttpResponse, encoded: Encoded) -> AsyncIterator[ReplyPart]:
+    async def _parts(self, response: HttpResponse, encoded: Encoded) -> AsyncGenerator[ReplyPart]:
         decoder: Any = self._codec.StreamDecoder(names=encoded.names)
         try:
             async for chunk in response.chunks():
@@ -219,14 +225,23 @@ class HttpProvider:
         date = response.headers.get("retry-after", "")
         if failure.retry_after is None and response.status >= 300 and date and not date.isdigit():
             failure = replace(failure, retry_after=seconds_until(date, self._clock.now()))
-        hide = self.endpoint.key.hide_in
+        hide = self._hide
         clean = replace(
             failure,
             message=hide(failure.message),
             body=hide(failure.body),
+            code=failure.code and hide(failure.code),
             detail=failure.detail and hide(failure.detail),
         )
         return ProviderError(clean, hint=f"provider {self.endpoint.name}, status {failure.status}")
+
+    def _hide(self, text: str) -> str:
+        """Without the key, and without what other headers carry as one."""
+        text = self.endpoint.key.hide_in(text)
+        for name, value in self.endpoint.headers.items():
+            if _SECRET_HEADER.search(name):
+                text = Secret(value.removeprefix("Bearer ")).hide_in(text)
+        return text
 
     def _broken(self, error: TransportError) -> ProviderError:
         message = f"{self.endpoint.name}: {error.message}"
