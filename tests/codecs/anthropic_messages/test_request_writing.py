@@ -693,3 +693,14 @@ def test_what_a_strict_schema_cannot_say_is_told():
     told = [warning.message for warning in written.warnings]
     assert "keyword_dropped: minLength beside $ref is not sent." in told
     assert any(message.startswith("keyword_dropped: required is not sent") for message in told)
+
+
+def test_sampling_is_left_to_the_model_while_it_thinks_for_another_dialects_request():
+    wish = Sampling(temperature=0.3, top_k=5)
+    written = encode(sampling=wish, reasoning=ReasoningOptions(budget=2048), max_output_tokens=8000)
+    assert written.body["thinking"]["type"] == "enabled"
+    assert not {"temperature", "top_k"} & written.body.keys()
+    assert codes(written) == ["option_dropped", "option_dropped"]
+    neutral = encode(sampling=Sampling(temperature=1), reasoning=ReasoningOptions(budget=2048), max_output_tokens=8000)
+    assert neutral.body["temperature"] == 1
+    assert neutral.warnings == ()

@@ -51,6 +51,7 @@ def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE)
     write_format(request.output, body, losses)
     write_reasoning(request, body, profile, losses)
     _end_thinking(messages, body, losses)
+    _free_thinking(request, body, losses)
     write_choice(request, tools, body, names, profile, losses)
     return Encoded(body=body, warnings=losses.taken(), names=names.names)
 
@@ -71,6 +72,18 @@ def _end_thinking(messages: list[JsonObject], body: JsonObject, losses: Losses) 
     if isinstance(thinking, dict) and thinking.get("type") == "enabled" and continues_without_thinking(messages):
         body["thinking"] = {"type": "disabled"}
         losses.add("option_dropped", "reasoning", "The turn that goes on has no thoughts of this provider in it.")
+
+
+def _free_thinking(request: ModelRequest, body: JsonObject, losses: Losses) -> None:
+    """While it thinks, the model samples as it likes; a wish that came with another dialect's thinking is left out."""
+    thinking = body.get("thinking")
+    is_own = request.reasoning is not None and DIALECT in request.reasoning.private
+    if not isinstance(thinking, dict) or thinking.get("type") != "enabled" or is_own:
+        return
+    for name in ("temperature", "top_k"):
+        if body.get(name) not in (None, 1):
+            del body[name]
+            losses.add("option_dropped", f"sampling.{name}", "It cannot be chosen while the model thinks.")
 
 
 def _write_extras(request: ModelRequest, body: JsonObject, losses: Losses) -> None:
