@@ -161,3 +161,13 @@ def test_an_error_says_where_in_the_script_it_is(empty):
     Path("script.json").write_text('{"answers": ["a", {"calls": [{"name": 7}]}]}')
     with pytest.raises(ConfigError, match="calls"):
         read_script("script.json")
+
+
+def test_a_rate_without_a_seed_is_pointed_out():
+    from click.testing import CliRunner
+
+    from groundwire.cli import main
+
+    done = CliRunner().invoke(main, ["simulate", "--rate", "0.5"])
+    assert done.exit_code == 2
+    assert "--faults" in done.stderr

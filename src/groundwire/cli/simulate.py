@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 @click.option(
     "--rate",
     type=click.FloatRange(0, 1),
-    default=0.1,
-    show_default=True,
-    help="The share of requests that meet a fault.",
+    help="The share of requests that meet a fault, 0.1 unless said; only with --faults.",
 )
 @click.option("--key", metavar="K", default="", help="Refuse requests without this key.")
 @json_option
 @global_options()
 def simulate(
-    host: str, port: int, script: str | None, seed: int | None, rate: float, key: str, *, as_json: bool
+    host: str, port: int, script: str | None, seed: int | None, rate: float | None, key: str, *, as_json: bool
 ) -> None:
     """Serve a scripted model in every dialect, for tests.
 
@@ -40,6 +38,8 @@ def simulate(
 
     from groundwire.contracts.errors import ConfigError
 
+    if rate is not None and seed is None:
+        raise click.UsageError("--rate says how often the faults of --faults strike; name a seed too.")
     try:
         from groundwire.simulator.app import Simulator
     except ImportError as error:
@@ -49,7 +49,7 @@ def simulate(
     from groundwire.simulator.scripts import read_script
 
     model = read_script(script) if script is not None else None
-    faults = ModelFaults(seed=seed, rate=rate) if seed is not None else None
+    faults = ModelFaults(seed=seed, rate=0.1 if rate is None else rate) if seed is not None else None
     asyncio.run(_serve(Simulator(model, faults=faults, key=key, keep=0), host, port, as_json=as_json))
 
 
