@@ -88,3 +88,26 @@ def test_recordings_pass_through_the_command_as_through_the_library(runner, dial
     done = run(runner, body, "--from", dialect, "--to", "openai-responses", "--model", recording["model"])
     assert done.exit_code == 0
     assert done.stdout.encode().rstrip() == translate(body, dialect, "openai-responses", model=recording["model"]).body
+
+
+@pytest.mark.parametrize("kind", ["response", "stream"])
+def test_the_model_of_an_answer_can_be_another_too(runner, kind):
+    recording = load(STREAM[1] if kind == "stream" else "openai-chat/prefect-agent-with-hitl-tool-sync-t1.json")
+    body = recording["response"].encode() if kind == "stream" else recording["response"]
+    done = run(runner, body, "--from", "openai-chat", "--to", "canonical", "--kind", kind, "--model", "own")
+    assert json.loads(done.stdout)["model"] == "own"
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "hint"),
+    [
+        ({"contents": []}, ("--from", "openai-chat"), "request of gemini"),
+        ({"choices": []}, ("--from", "anthropic"), "response of openai-chat"),
+        (b"data: {}\n\n", ("--from", "openai-chat"), "--kind stream"),
+        ({"contents": []}, ("--from", "gemini"), "--model"),
+    ],
+)
+def test_what_was_perhaps_meant_is_pointed_out(runner, body, options, hint):
+    done = run(runner, body, *options, "--to", "openai-responses")
+    assert done.exit_code == 1
+    assert hint in done.stderr.partition("hint:")[2]

@@ -6,9 +6,10 @@ from groundwire.contracts.messages import say
 from groundwire.contracts.requests import ModelRequest
 
 
-async def test_without_any_key_the_built_in_model_answers_for_every_name():
+@pytest.mark.parametrize("name", ["gpt-9", "gemini-flash", "gemini/gemini-3-flash", "sim", "anything"])
+async def test_without_any_key_the_built_in_model_answers_for_every_name(name):
     models = open_models(environ={})
-    reply = await models.complete(ModelRequest(model="gpt-9", items=(say("user", "hello"),)))
+    reply = await models.complete(ModelRequest(model=name, items=(say("user", "hello"),)))
     assert reply.text == "You said: hello"
     await models.close()
 

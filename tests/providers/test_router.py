@@ -89,6 +89,33 @@ async def test_the_last_failure_is_the_one_that_is_reported():
     assert caught.value.failure.kind == FailureKind.QUOTA
 
 
+async def test_a_fallback_that_is_not_set_up_costs_nothing_while_the_first_model_answers():
+    made = router(Recording("fine"), Recording())
+    reply = await made.complete(REQUEST, SendOptions(fallbacks=("claude-opus-5", "nobody/x")))
+    assert (reply.text, reply.warnings) == ("fine", ())
+
+
+async def test_a_fallback_that_is_not_set_up_never_hides_the_real_failure_and_the_next_is_tried():
+    with pytest.raises(ProviderError) as caught:
+        await router(Recording(failing(FailureKind.RATE_LIMIT)), Recording()).complete(
+            REQUEST, SendOptions(fallbacks=("claude-opus-5",))
+        )
+    assert caught.value.failure.kind == FailureKind.RATE_LIMIT
+    options = SendOptions(fallbacks=("claude-opus-5", "spare"))
+    reply = await router(Recording(failing(FailureKind.RATE_LIMIT)), Recording("from the spare")).complete(
+        REQUEST, options
+    )
+    assert reply.text == "from the spare"
+
+
+async def test_a_name_that_leads_nowhere_goes_to_its_fallback_and_is_reported_without_one():
+    made = router(Recording(), Recording("from the spare"))
+    unknown = ModelRequest(model="claude-opus-5", items=REQUEST.items)
+    assert (await made.complete(unknown, SendOptions(fallbacks=("spare",)))).text == "from the spare"
+    with pytest.raises(ProviderError, match="claude-opus-5"):
+        await made.complete(unknown)
+
+
 async def test_fallbacks_of_the_request_come_before_those_of_the_catalogue():
     second = Recording("x")
     options = SendOptions(fallbacks=("two/other",))

@@ -18,6 +18,7 @@ WIRE_WARNINGS: dict[str, str] = {
     "citation_dropped": "citations that the target has no place for were left out",
     "empty_text_dropped": "an empty text that the target refuses was left out",
     "extra_dropped": "a member that only the sender's dialect knows was left out",
+    "fallback_used": "the model that was asked for failed, and another one answered",
     "failure_unmarked": "a result that failed has no mark for it in the target; only its text can say so",
     "finish_approximated": "the reason of the end has no equal in the target; the nearest one was sent",
     "format_approximated": "the output format has no equal in the target; the nearest one was sent",
@@ -38,7 +39,9 @@ WIRE_WARNINGS: dict[str, str] = {
     "role_changed": "a message changed its role, because the target does not have the original one",
     "schema": "a tool's or output's schema was changed for the target; the code of the change leads the message",
     "signature_added": "a call without a thought signature got the placeholder that the provider documents",
+    "simulated": "no model was asked: the built-in one answered",
     "tool_dropped": "a tool that only the sender's provider can run was left out",
+    "transforms_skipped": "named transforms work on the OpenAI-chat shape, and this provider speaks another",
     "usage_dropped": "a usage counter that the target has no place for was left out",
 }
 """Every code with its meaning; the reference page is made from it."""

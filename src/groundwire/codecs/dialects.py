@@ -17,7 +17,15 @@ from groundwire.codecs._warnings import Encoded
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ProviderError, WireError
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.replies import FinishReason, Reply, ReplyEnded, ReplyFailed, ReplyPart, WireWarning
+from groundwire.contracts.replies import (
+    FinishReason,
+    Reply,
+    ReplyEnded,
+    ReplyFailed,
+    ReplyPart,
+    ReplyStarted,
+    WireWarning,
+)
 from groundwire.contracts.requests import Dialect, ModelRequest
 
 Kind: TypeAlias = Literal["request", "response", "stream"]
@@ -102,7 +110,7 @@ def translate(
             return _translate_request(data, source, target, model)
         if kind == "response":
             return _translate_response(data, source, target, model)
-        return _translate_stream(data, source, target)
+        return _translate_stream(data, source, target, model)
     except WireError as error:
         error.hint = error.hint or _hint(data, source, kind)
         raise
@@ -156,9 +164,9 @@ def _translate_response(data: bytes, source: Dialect, target: str, model: str) -
     return Translation(body=dump(encoded.body), warnings=encoded.warnings)
 
 
-def _translate_stream(data: bytes, source: Dialect, target: str) -> Translation:
+def _translate_stream(data: bytes, source: Dialect, target: str, model: str) -> Translation:
     decoder: StreamDecoder = codec_of(source).StreamDecoder()
-    parts = decoder.feed(data) + decoder.finish()
+    parts = [_renamed(part, model) for part in decoder.feed(data) + decoder.finish()]
     last = parts[-1] if parts else None
     if isinstance(last, ReplyFailed) and last.failure.kind == FailureKind.BAD_RESPONSE:
         raise WireError(last.failure.message)
@@ -174,6 +182,14 @@ def _translate_stream(data: bytes, source: Dialect, target: str) -> Translation:
     if not isinstance(last, ReplyEnded):
         raise WireError("The stream has no end.")
     return Translation(body=show(last.reply))
+
+
+def _renamed(part: ReplyPart, model: str) -> ReplyPart:
+    if model and isinstance(part, ReplyStarted):
+        return replace(part, model=model)
+    if model and isinstance(part, ReplyEnded):
+        return ReplyEnded(reply=replace(part.reply, model=model))
+    return part
 
 
 def show(value: ModelRequest | Reply) -> bytes:

@@ -22,6 +22,10 @@ _PREFIXES = (
 )
 
 
+UNKNOWN_MODEL = "model_not_found"
+"""The code of a failure that no provider gave: a name leads nowhere here."""
+
+
 class ToolCalling(StrEnum):
     """Whether a model may be trusted to call when it must (`enforced` asks for `reliable`)."""
 
@@ -103,7 +107,7 @@ class Catalogue:
     def find(self, name: str) -> Route:
         """Where this name leads, or a ProviderError of kind not_found with the nearest names."""
         entry = self._by_name.get(name)
-        if entry is not None:
+        if entry is not None and (entry.provider in self.providers or entry not in BUILT_IN):
             return Route(provider=entry.provider, model=entry.wire_name, entry=entry)
         for separator in ("/", ":"):
             provider, found, model = name.partition(separator)
@@ -118,6 +122,14 @@ class Catalogue:
             return Route(provider=self.default_provider, model=name)
         raise self._unknown(name)
 
+    def fallbacks_of(self, name: str) -> tuple[str, ...]:
+        """The models to ask after this one; none for a name that leads nowhere."""
+        try:
+            entry = self.find(name).entry
+        except ProviderError:
+            return ()
+        return entry.fallbacks if entry is not None else ()
+
     def _unknown(self, name: str) -> ProviderError:
         near = difflib.get_close_matches(name, self._by_name, n=3)
         wanted = next((provider for pattern, provider in _PREFIXES if pattern.match(name)), None)
@@ -130,7 +142,7 @@ class Catalogue:
                 f"name it provider/model, with one of the providers {', '.join(self.providers) or '(none is set up)'}"
             )
         message = f"The model {name!r} is not known: {hint}."
-        return ProviderError(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404, code="model_not_found"))
+        return ProviderError(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404, code=UNKNOWN_MODEL))
 
 
 def _refuse_shared_names(entries: tuple[ModelEntry, ...]) -> None:

@@ -70,7 +70,9 @@ class HttpProvider:
                 await self._wait_or_give_up(attempt, error)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
-        if options.response_transforms:  # they look at the whole message, so there is nothing to pass on before
+        if (
+            options.response_transforms and self.endpoint.dialect == "openai-chat"
+        ):  # they look at the whole message, so there is nothing to pass on before
             for part in parts_of(await self.complete(request, options)):
                 yield part
             return

@@ -4,7 +4,7 @@ What an earlier model said goes along to a fallback; its private data (signature
 other model can read it.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ from groundwire.contracts.messages import Item, MediaPart, Message, NativeItem, 
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, WireWarning
 from groundwire.contracts.requests import ModelRequest, SendOptions
-from groundwire.providers.catalogue import Catalogue, Route
+from groundwire.providers.catalogue import UNKNOWN_MODEL, Catalogue, Route
 
 _FINAL = frozenset(
     {FailureKind.INVALID_REQUEST, FailureKind.TOO_LARGE, FailureKind.CONTENT_FILTER, FailureKind.CANCELLED}
@@ -33,23 +33,23 @@ class ModelRouter:
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
         failed: ProviderError | None = None
-        for route in self._routes(request.model, options):
-            asked = _addressed(request, route, after=failed)
+        for name in self._names(request.model, options):
             try:
-                reply = await self._provider(route).complete(asked, options)
+                route, provider = self._find(name)
+                reply = await provider.complete(_addressed(request, route, after=failed), options)
             except ProviderError as error:
-                failed = _going_on(error)
+                failed = _going_on(error, after=failed)
             else:
                 return replace(reply, warnings=(*_notes(request, route, failed), *reply.warnings))
         raise failed or _nobody(request.model)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
         failed: ProviderError | None = None
-        for route in self._routes(request.model, options):
-            asked = _addressed(request, route, after=failed)
+        for name in self._names(request.model, options):
             passed_on = False
             try:
-                async for part in self._provider(route).stream(asked, options):
+                route, provider = self._find(name)
+                async for part in provider.stream(_addressed(request, route, after=failed), options):
                     passed_on = True
                     if isinstance(part, ReplyEnded):
                         notes = (*_notes(request, route, failed), *part.reply.warnings)
@@ -59,7 +59,7 @@ class ModelRouter:
             except ProviderError as error:
                 if passed_on:
                     raise
-                failed = _going_on(error)
+                failed = _going_on(error, after=failed)
             else:
                 return
         raise failed or _nobody(request.model)
@@ -68,16 +68,17 @@ class ModelRouter:
         for provider in self._providers.values():
             await provider.close()
 
-    def _routes(self, name: str, options: SendOptions) -> list[Route]:
-        first = self.catalogue.find(name)
-        fallbacks = options.fallbacks or (first.entry.fallbacks if first.entry else ())
-        return [first, *(self.catalogue.find(fallback) for fallback in fallbacks)]
+    def _names(self, name: str, options: SendOptions) -> Iterator[str]:
+        """The model, then its fallbacks. Where those lead is only asked when they are needed."""
+        yield name
+        yield from options.fallbacks or self.catalogue.fallbacks_of(name)
 
-    def _provider(self, route: Route) -> Provider:
-        try:
-            return self._providers[route.provider]
-        except KeyError:
-            raise _nobody(f"{route.provider}/{route.model}") from None
+    def _find(self, name: str) -> tuple[Route, Provider]:
+        route = self.catalogue.find(name)
+        provider = self._providers.get(route.provider)
+        if provider is None:
+            raise _nobody(f"{route.provider}/{route.model}")
+        return route, provider
 
 
 def without_private(items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -103,10 +104,11 @@ def _addressed(request: ModelRequest, route: Route, *, after: ProviderError | No
     return replace(request, model=route.model, items=without_private(request.items))
 
 
-def _going_on(error: ProviderError) -> ProviderError:
+def _going_on(error: ProviderError, *, after: ProviderError | None) -> ProviderError:
+    """The failure to report if nobody answers: the last, unless that is only a fallback that is not set up."""
     if error.failure.kind in _FINAL:
         raise error
-    return error
+    return after if after is not None and error.failure.code == UNKNOWN_MODEL else error
 
 
 def _notes(request: ModelRequest, route: Route, failed: ProviderError | None) -> tuple[WireWarning, ...]:
@@ -118,4 +120,4 @@ def _notes(request: ModelRequest, route: Route, failed: ProviderError | None) ->
 
 def _nobody(model: str) -> ProviderError:
     message = f"No provider is set up for {model!r}."
-    return ProviderError(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404, code="model_not_found"))
+    return ProviderError(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404, code=UNKNOWN_MODEL))

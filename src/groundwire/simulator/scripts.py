@@ -23,7 +23,10 @@ class _Script(Struct, frozen=True, forbid_unknown_fields=True):
 def read_script(path: str | Path) -> ScriptedModel:
     """The model that the file describes; TOML if its name ends so, else JSON."""
     file = Path(path)
-    data = file.read_bytes()
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"The script {file} cannot be read: {error.strerror}.") from None
     try:
         if file.suffix.lower() == ".toml":
             script = msgspec.convert(tomllib.loads(data.decode()), _Script)
