@@ -135,7 +135,7 @@ def open_models(
 
     With neither a key nor a base URL anywhere, the built-in model `sim` answers for all names.
     """
-    settings = settings or Settings()
+    settings = _checked(settings, "the settings") if settings is not None else Settings()
     environ = os.environ if environ is None else environ
     endpoints = endpoints_from(environ)
     for name, wanted in settings.providers.items():

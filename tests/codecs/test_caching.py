@@ -3,7 +3,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from groundwire.codecs import caching, gemini
+from groundwire.codecs import gemini
 from groundwire.codecs._json import dump
 from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.dialects import codec_of
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_said_as_without_a_cache(body):
     assert cached.value.message == plain.value.message
 
 
-def test_only_so_many_lists_and_so_many_bytes_are_remembered(monkeypatch):
+def test_only_so_many_lists_and_so_many_bytes_are_remembered():
     decode = codec_of("openai-chat").decode_request
     cache = ToolCache(size=2)
     first = decode(chat("a"), cache=cache)
@@ -81,13 +81,11 @@ def test_only_so_many_lists_and_so_many_bytes_are_remembered(monkeypatch):
     assert decode(chat("a"), cache=cache).tools is first.tools
     decode(chat("c"), cache=cache)
     assert decode(chat("a"), cache=cache).tools is not first.tools
-    monkeypatch.setattr(caching, "MAX_TOTAL", 200)
-    small = ToolCache()
+    small = ToolCache(max_total=200)
     kept = decode(chat("a"), cache=small)
     assert decode(chat("a"), cache=small).tools is kept.tools
     decode(chat("b"), cache=small)
     decode(chat("c"), cache=small)
     assert decode(chat("a"), cache=small).tools is not kept.tools
-    monkeypatch.setattr(caching, "MAX_BYTES", 10)
-    strict = ToolCache()
+    strict = ToolCache(max_bytes=10)
     assert decode(chat("a"), cache=strict).tools is not decode(chat("a"), cache=strict).tools

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.codecs import _sse
 from groundwire.codecs._sse import Event, SseReader, write_event
 
 
@@ -60,11 +59,10 @@ def test_a_mixed_stream_gives_the_same_events_at_every_single_cut():
     assert read(text, cuts=every_byte) == whole
 
 
-def test_an_event_may_be_as_long_as_the_limit_and_not_longer(monkeypatch):
-    monkeypatch.setattr(_sse, "MAX_EVENT", 20)
-    assert SseReader().feed(b"data: " + b"x" * 14) == []
+def test_an_event_may_be_as_long_as_the_limit_and_not_longer():
+    assert SseReader(limit=20).feed(b"data: " + b"x" * 14) == []
     with pytest.raises(ValueError, match="20 bytes"):
-        SseReader().feed(b"data: " + b"x" * 15)
+        SseReader(limit=20).feed(b"data: " + b"x" * 15)
 
 
 def test_what_is_written_is_read_again():

@@ -22,9 +22,10 @@ class Event(NamedTuple):
 class SseReader:
     """Feed bytes, get events. What `finish` returns was not closed by a blank line."""
 
-    __slots__ = ("_buffer", "_end", "_pieces", "_scanned", "_size", "_started")
+    __slots__ = ("_buffer", "_end", "_most", "_pieces", "_scanned", "_size", "_started")
 
-    def __init__(self) -> None:
+    def __init__(self, *, limit: int = MAX_EVENT) -> None:
+        self._most = limit
         self._buffer = b""
         self._pieces: list[bytes] = []
         self._end = b""
@@ -107,8 +108,8 @@ class SseReader:
         self._limit()
 
     def _limit(self) -> None:
-        if self._size > MAX_EVENT:
-            raise ValueError(f"an event of the stream has more than {MAX_EVENT} bytes")
+        if self._size > self._most:
+            raise ValueError(f"an event of the stream has more than {self._most} bytes")
 
 
 def _read(block: bytes) -> Event | None:

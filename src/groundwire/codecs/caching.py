@@ -36,8 +36,10 @@ class _Written(Struct, frozen=True):
 class ToolCache:
     """Remembers the last `size` lists."""
 
-    def __init__(self, size: int = 256) -> None:
+    def __init__(self, size: int = 256, *, max_bytes: int = MAX_BYTES, max_total: int = MAX_TOTAL) -> None:
         self._size = size
+        self._max_bytes = max_bytes
+        self._max_total = max_total
         self._parsed: dict[bytes, Any] = {}
         self._total = 0
         self._made: dict[tuple[int, Hashable], tuple[Any, Any]] = {}
@@ -60,9 +62,9 @@ class ToolCache:
         tools = self._parsed.get(text)
         if tools is None:
             tools = _decode(text)
-            if tools and len(text) <= MAX_BYTES:
+            if tools and len(text) <= self._max_bytes:
                 self._total += len(text)
-                while self._total > MAX_TOTAL or len(self._parsed) >= self._size:
+                while self._total > self._max_total or len(self._parsed) >= self._size:
                     self._forget()
                 self._parsed[text] = tools
         return tools

@@ -425,7 +425,7 @@ def test_options_that_do_not_exist_here_are_named():
         (ReasoningOptions(budget=1024), {"effort": "low"}, ["option_adjusted"]),
         (ReasoningOptions(budget=10000), {"effort": "medium"}, ["option_adjusted"]),
         (ReasoningOptions(budget=32000), {"effort": "high"}, ["option_adjusted"]),
-        (ReasoningOptions(budget=-1), None, []),
+        (ReasoningOptions(budget=-1), {"effort": "medium"}, ["option_adjusted"]),
         (ReasoningOptions(effort="dynamic"), None, ["option_dropped"]),
     ],
 )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from groundwire.codecs._openai import EFFORTS, effort_of
 from groundwire.codecs._openai_strict import write_strict
 from groundwire.codecs._reading import (
     as_list,
@@ -142,8 +143,7 @@ def read_reasoning(body: JsonObject) -> ReasoningOptions | None:
     effort = optional_text(body, "reasoning_effort")
     if effort is None:
         return None
-    word = effort.lower()
-    return ReasoningOptions(effort=word, private={} if word == effort else {DIALECT: {"_effort": effort}})
+    return ReasoningOptions(effort=effort.lower(), private={} if effort in EFFORTS else {DIALECT: {"_effort": effort}})
 
 
 def write_reasoning(request: ModelRequest, body: JsonObject, profile: Profile, losses: Losses) -> None:
@@ -152,8 +152,11 @@ def write_reasoning(request: ModelRequest, body: JsonObject, profile: Profile, l
     if options is not None:
         note_foreign(options.private, "reasoning_effort", losses)
         effort = own(options.private).get("_effort") or options.effort
+        if isinstance(effort, str) and effort not in EFFORTS and DIALECT not in options.private:
+            losses.add("option_dropped", "reasoning.effort", f"The effort {effort!r} is unknown here.")
+            effort = None
         if effort is None and options.budget is not None:
-            effort = _effort_of(options.budget)
+            effort = effort_of(options.budget)
             losses.add("option_adjusted", "reasoning_effort", f"{options.budget} tokens of thought became {effort!r}.")
         elif options.budget is not None:
             losses.add("option_dropped", "reasoning.budget", "The dialect has no budget of thought.")
@@ -165,12 +168,6 @@ def write_reasoning(request: ModelRequest, body: JsonObject, profile: Profile, l
         effort = wanted
     if isinstance(effort, str):
         body["reasoning_effort"] = effort
-
-
-def _effort_of(budget: int) -> str:
-    if budget <= 0:
-        return "none" if budget == 0 else "medium"
-    return "low" if budget <= 2048 else "medium" if budget <= 12_288 else "high"
 
 
 def read_stream(body: JsonObject, extras: JsonObject) -> bool:

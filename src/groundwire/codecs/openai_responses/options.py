@@ -1,5 +1,6 @@
 """How to answer: output format, reasoning, sampling. Both ways; knows no items and no tools."""
 
+from groundwire.codecs._openai import EFFORTS, effort_of
 from groundwire.codecs._openai_strict import write_strict
 from groundwire.codecs._reading import as_object, optional_bool, optional_text
 from groundwire.codecs._warnings import Losses
@@ -10,7 +11,6 @@ from groundwire.contracts.requests import OutputFormat, ReasoningOptions, Sampli
 
 _FORMAT_MEMBERS = frozenset({"type", "name", "description", "schema", "strict"})
 _EFFORT = frozenset({"effort"})
-_EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 
 
 def read_format(value: object) -> OutputFormat | None:
@@ -78,12 +78,12 @@ def write_reasoning_options(options: ReasoningOptions, losses: Losses) -> JsonOb
         if options.effort is not None:
             written["effort"] = options.effort
         return with_members(written, own(options.private))
-    if options.effort in _EFFORTS:
+    if options.effort in EFFORTS:
         written["effort"] = options.effort
     elif options.effort is not None:
         losses.add("option_dropped", "reasoning.effort", f"The effort {options.effort!r} is unknown here.")
-    elif options.budget is not None and options.budget >= 0:
-        written["effort"] = _effort_for(options.budget)
+    elif options.budget is not None:
+        written["effort"] = effort_of(options.budget)
         message = f"A budget of {options.budget} tokens is sent as the effort {written['effort']}."
         losses.add("option_adjusted", "reasoning.budget", message)
     if options.effort is not None and options.budget is not None:
@@ -91,12 +91,6 @@ def write_reasoning_options(options: ReasoningOptions, losses: Losses) -> JsonOb
     if options.summary:
         written["summary"] = "auto"
     return written
-
-
-def _effort_for(budget: int) -> str:
-    if budget == 0:
-        return "none"
-    return "low" if budget <= 4096 else "medium" if budget <= 16384 else "high"
 
 
 def write_sampling(sampling: Sampling, body: JsonObject, losses: Losses) -> None:
