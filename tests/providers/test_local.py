@@ -338,7 +338,7 @@ async def test_a_cancelled_question_stops_at_the_next_word_and_the_next_is_answe
     await asyncio.sleep(0)
     running.cancel()
     waiting.cancel()
-    assert await asyncio.gather(running, waiting, return_exceptions=True) != []
+    await asyncio.gather(running, waiting, return_exceptions=True)
     assert running.cancelled()
     assert waiting.cancelled()
     parrot.go.set()
@@ -469,9 +469,9 @@ async def test_a_real_model_answers_calls_streams_and_survives_a_cancelled_quest
     assert item.call.name == "get_weather"
     jsonschema_rs.validator_for(WEATHER.parameters).validate(json.loads(item.call.raw))
 
-    long = asyncio.create_task(smol.complete(ask(say("user", "Tell a long story."), tools=())))
-    await asyncio.sleep(0.2)
-    long.cancel()
+    async for part in smol.stream(ask(say("user", "Tell a long story."), tools=())):
+        if isinstance(part, TextDelta):
+            break
     assert (await smol.complete(ask(max_output_tokens=24, **exact))).text == whole.text
 
 

@@ -1,6 +1,6 @@
 """What can go wrong with a model, on purpose and by plan: the same seed gives the same faults on every machine.
 
-A fault is data. The simulator's server acts it out on the socket; the scripted provider acts out the same in process.
+A fault is data; the simulator acts it out on the socket. The scripted provider, in process, knows no faults.
 """
 
 from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ class ModelFaults:
 
 
 def spoil(reply: Reply, fault: Fault | None) -> Reply:
-    """The reply with a fault of its content; faults of the connection leave it as it is."""
+    """The reply with a fault of its content; those of the connection, and equal ids, are made on the wire."""
     if fault is None:
         return reply
     items = reply.items
@@ -119,9 +119,6 @@ def spoil(reply: Reply, fault: Fault | None) -> Reply:
             rest = tuple(item for item in items if not isinstance(item, Message))
             message = Message(role="assistant", parts=(TextPart(text=leak + reply.text),))
             return replace(reply, items=(message, *rest))
-        case FaultKind.DUPLICATE_IDS if reply.calls:
-            first = reply.calls[0].call.call_id
-            return replace(reply, items=tuple(_with_id(item, first) for item in items))
         case _:
             return reply
 
@@ -142,7 +139,3 @@ def _break_last_call(items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 def _with_raw(item: CallItem, raw: str) -> CallItem:
     return replace(item, call=replace(item.call, raw=raw, arguments=None))
-
-
-def _with_id(item: Item, call_id: str) -> Item:
-    return replace(item, call=replace(item.call, call_id=call_id)) if isinstance(item, CallItem) else item

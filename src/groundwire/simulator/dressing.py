@@ -71,22 +71,14 @@ def _with_thoughts(usage: Usage | None, items: tuple[Item, ...]) -> Usage | None
 
 def _spoiled(reply: Reply, fault: Fault | None, dialect: Dialect) -> Reply:
     """Faults of the content, in the form that the dialect can have. Equal ids are made on the wire, see `app`."""
-    if fault is None or fault.kind is FaultKind.DUPLICATE_IDS:
+    if fault is None:
         return reply
     if dialect == "gemini" and fault.kind is FaultKind.MALFORMED_CALL and reply.calls:
         finish = Finish(
             reason=FinishReason.MALFORMED_CALL, raw="MALFORMED_FUNCTION_CALL", detail="Malformed function call"
         )
         return replace(reply, items=(), finish=finish)
-    spoiled = spoil(reply, fault)
-    if fault.kind is FaultKind.TRUNCATED_CALL and reply.calls:
-        last = len(spoiled.items) - 1
-        items = tuple(
-            replace(item, complete=False) if place == last and isinstance(item, CallItem) else item
-            for place, item in enumerate(spoiled.items)
-        )
-        return replace(spoiled, items=items)
-    return spoiled
+    return spoil(reply, fault)
 
 
 def _signed(items: tuple[Item, ...], dialect: Dialect, model: str) -> tuple[Item, ...]:

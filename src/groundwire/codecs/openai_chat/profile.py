@@ -54,8 +54,6 @@ class Profile(Struct, frozen=True, kw_only=True):
     stream_usage: bool = True
     """Streams are asked for their usage."""
     takes_top_k: bool = False
-    split_thinking: bool = True
-    """For the decoders: `<think>` at the beginning of the text is reasoning."""
 
 
 def own(private: Private) -> JsonObject:
