@@ -12,8 +12,8 @@ import orjson
 from bench.bodies import chat_request, gemini_event, gemini_response
 from bench.measuring import cpu_us, heading, line
 from groundwire.codecs import gemini, openai_chat
-from groundwire.codecs._json import dump
 from groundwire.codecs.caching import ToolCache
+from groundwire.codecs.wire.json import dump
 
 CALLS = 200
 ROUNDS = 25

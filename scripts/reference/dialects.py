@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from groundwire.codecs._warnings import WIRE_WARNINGS
 from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.wire.warnings import WIRE_WARNINGS
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.failures import Failure, FailureKind

@@ -1,6 +1,6 @@
 import pytest
 
-from groundwire.codecs._building import ReplyBuilder, parts_of, unnamed_finish, withdraw_calls
+from groundwire.codecs.wire.building import ReplyBuilder, parts_of, unnamed_finish, withdraw_calls
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import (
     CallItem,

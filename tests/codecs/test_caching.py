@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from groundwire.codecs import gemini
-from groundwire.codecs._json import dump
 from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.wire.json import dump
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.requests import DIALECTS
 from tests.codecs.recordings import load, recordings

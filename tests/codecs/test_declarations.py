@@ -3,7 +3,7 @@ import copy
 import pytest
 
 from groundwire.codecs import anthropic_messages, gemini, mcp, openai_chat, openai_responses
-from groundwire.codecs._schema import from_openapi_subset, to_json_schema_subset, to_openapi_subset
+from groundwire.codecs.schemas.forms import from_openapi_subset, to_json_schema_subset, to_openapi_subset
 from groundwire.contracts.tools import Category
 
 PARAMETERS = {

@@ -1,6 +1,6 @@
 import pytest
 
-from groundwire.codecs._schema import to_anthropic, to_json_schema_subset, to_mcp, to_openai, to_openapi_subset
+from groundwire.codecs.schemas.forms import to_anthropic, to_json_schema_subset, to_mcp, to_openai, to_openapi_subset
 
 ALL_TARGETS = [to_openapi_subset, to_json_schema_subset, to_openai, to_anthropic, to_mcp]
 

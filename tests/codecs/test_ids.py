@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.codecs._ids import (
+from groundwire.codecs.wire.ids import (
     ANTHROPIC_IDS,
     GEMINI_IDS,
     MISTRAL_IDS,
@@ -15,7 +15,7 @@ from groundwire.codecs._ids import (
     fit_id,
     unique_id,
 )
-from groundwire.codecs._warnings import Losses
+from groundwire.codecs.wire.warnings import Losses
 
 RULES = [OPENAI_CHAT_IDS, OPENAI_OWN_CHAT_IDS, OPENAI_RESPONSES_IDS, ANTHROPIC_IDS, GEMINI_IDS, MISTRAL_IDS]
 

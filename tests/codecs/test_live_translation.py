@@ -6,7 +6,7 @@ from openai.types.realtime import RealtimeServerEvent
 from pydantic import TypeAdapter
 
 from groundwire.codecs import gemini_live, openai_realtime
-from groundwire.codecs._warnings import Losses
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.frames import LIVE_DIALECTS
 from tests.codecs.live_recordings import frames_of, named, recordings
 

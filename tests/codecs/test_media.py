@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.codecs._media import (
+from groundwire.codecs.wire.media import (
     decode_base64,
     encode_base64,
     guess_media_type,

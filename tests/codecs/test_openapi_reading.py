@@ -2,7 +2,7 @@ import copy
 
 import pytest
 
-from groundwire.codecs._schema import from_openapi_subset
+from groundwire.codecs.schemas.forms import from_openapi_subset
 
 READ = {
     "types": ({"type": "OBJECT", "properties": {"a": {"type": "STRING"}}}, {"type": "object", "properties": {"a": {"type": "string"}}}),

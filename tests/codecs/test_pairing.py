@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.codecs._pairing import MISSING_RESULT, paired
-from groundwire.codecs._warnings import Losses
+from groundwire.codecs.wire.pairing import MISSING_RESULT, paired
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, Message, ReasoningItem, ResultItem, TextPart, say
 

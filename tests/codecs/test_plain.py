@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.codecs import _schema
-from groundwire.codecs._conversions import WarningLog
-from groundwire.codecs._flattening import flatten_keeping_definitions
-from groundwire.codecs._json_subset import write_json_subset
-from groundwire.codecs._plain import DEPTH, is_plain
-from groundwire.codecs._root import plain_object_root
+from groundwire.codecs.schemas import forms
+from groundwire.codecs.schemas.conversions import WarningLog
+from groundwire.codecs.schemas.flattening import flatten_keeping_definitions
+from groundwire.codecs.schemas.json_subset import write_json_subset
+from groundwire.codecs.schemas.plain import DEPTH, is_plain
+from groundwire.codecs.schemas.root import plain_object_root
 
 TEXT = {"type": "string", "description": "words"}
 
@@ -93,4 +93,4 @@ def test_anything_else_is_not_plain(schema):
 
 def test_a_plain_schema_is_handed_on_untouched():
     schema = {"type": "object", "properties": {"a": TEXT}}
-    assert _schema.to_json_schema_subset(schema).schema is schema
+    assert forms.to_json_schema_subset(schema).schema is schema

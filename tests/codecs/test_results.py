@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.codecs._json import dump_text
-from groundwire.codecs._results import (
+from groundwire.codecs.wire.json import dump_text
+from groundwire.codecs.wire.results import (
     object_arguments,
     object_result,
     read_arguments,

@@ -1,6 +1,6 @@
 import pytest
 
-from groundwire.codecs._schema import to_anthropic, to_mcp, to_openai
+from groundwire.codecs.schemas.forms import to_anthropic, to_mcp, to_openai
 
 PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 

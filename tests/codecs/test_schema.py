@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from groundwire.codecs._conversions import WARNING_CODES
-from groundwire.codecs._schema import (
+from groundwire.codecs.schemas.conversions import WARNING_CODES
+from groundwire.codecs.schemas.forms import (
     from_openapi_subset,
     to_anthropic,
     to_json_schema_subset,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.codecs._sse import Event, SseReader, write_event
+from groundwire.codecs.wire.sse import Event, SseReader, write_event
 
 
 def read(text, *, cuts=()):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.codecs._names import NameRule, NameTable, original_name
-from groundwire.codecs._warnings import Losses
+from groundwire.codecs.wire.names import NameRule, NameTable, original_name
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.requests import FunctionTool
 
 RULE = NameRule(first="[A-Za-z_]", further="[A-Za-z0-9_-]", max_length=16)

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from groundwire.codecs._building import parts_of
-from groundwire.codecs._json import dump
 from groundwire.codecs.dialects import codec_of, translate
+from groundwire.codecs.wire.building import parts_of
+from groundwire.codecs.wire.json import dump
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyFailed
 from groundwire.contracts.requests import DIALECTS

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.codecs._json import dump, dump_text, read_object, read_value, whole_text
+from groundwire.codecs.wire.json import dump, dump_text, read_object, read_value, whole_text
 from groundwire.contracts.errors import WireError
 
 BIG = 123456789012345678901234567890

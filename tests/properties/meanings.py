@@ -4,8 +4,8 @@ import ast
 import re
 from collections import Counter, defaultdict, deque
 
-from groundwire.codecs._pairing import MISSING_RESULT
-from groundwire.codecs._results import read_arguments
+from groundwire.codecs.wire.pairing import MISSING_RESULT
+from groundwire.codecs.wire.results import read_arguments
 from groundwire.contracts.canonical import parse_json
 from groundwire.contracts.errors import InvalidJson
 from groundwire.contracts.messages import (

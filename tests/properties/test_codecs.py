@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.codecs import anthropic_messages, gemini, gemini_live, openai_chat, openai_realtime, openai_responses
-from groundwire.codecs._building import parts_of
-from groundwire.codecs._ids import (
+from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.wire.building import parts_of
+from groundwire.codecs.wire.ids import (
     ANTHROPIC_IDS,
     GEMINI_IDS,
     MISTRAL_IDS,
@@ -19,10 +20,9 @@ from groundwire.codecs._ids import (
     OPENAI_RESPONSES_IDS,
     IdTable,
 )
-from groundwire.codecs._json import dump, read_object
-from groundwire.codecs._names import NameTable, original_name
-from groundwire.codecs._warnings import WIRE_WARNINGS, Losses
-from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.wire.json import dump, read_object
+from groundwire.codecs.wire.names import NameTable, original_name
+from groundwire.codecs.wire.warnings import WIRE_WARNINGS, Losses
 from groundwire.contracts.errors import NotExpressible, WireError
 from groundwire.contracts.replies import Failure, FinishReason, ReplyEnded, ReplyFailed
 from groundwire.contracts.requests import DIALECTS, FunctionTool

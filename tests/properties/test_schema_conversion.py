@@ -8,16 +8,16 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from groundwire.codecs import _schema
-from groundwire.codecs._conversions import WARNING_CODES
+from groundwire.codecs.schemas import forms
+from groundwire.codecs.schemas.conversions import WARNING_CODES
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TARGETS = [
-    _schema.to_openapi_subset,
-    _schema.to_json_schema_subset,
-    _schema.to_openai,
-    _schema.to_anthropic,
-    _schema.to_mcp,
+    forms.to_openapi_subset,
+    forms.to_json_schema_subset,
+    forms.to_openai,
+    forms.to_anthropic,
+    forms.to_mcp,
 ]
 NATIVE_KEYWORDS = {
     "type", "format", "description", "nullable", "enum", "items", "minItems", "maxItems", "properties", "required",
@@ -130,7 +130,7 @@ def test_conversion_of_nonsense_does_not_raise(schema):
 @PATIENT
 @given(schema=SCHEMAS)
 def test_the_openapi_subset_obeys_every_rule_of_its_checker(schema):
-    converted = _schema.to_openapi_subset(schema).schema
+    converted = forms.to_openapi_subset(schema).schema
     for node in subschemas(converted):
         assert node.keys() <= NATIVE_KEYWORDS
         if "anyOf" in node:
@@ -151,7 +151,7 @@ def test_the_openapi_subset_obeys_every_rule_of_its_checker(schema):
 @PATIENT
 @given(schema=SCHEMAS)
 def test_the_json_schema_subset_is_valid_and_holds_only_keywords_that_gemini_takes(schema):
-    converted = _schema.to_json_schema_subset(schema).schema
+    converted = forms.to_json_schema_subset(schema).schema
     assert jsonschema_rs.meta.is_valid(converted)
     assert converted.keys().isdisjoint(ROOT_REFUSED)
     for node in subschemas(converted, single=("items", "additionalProperties")):
@@ -164,7 +164,7 @@ def test_the_json_schema_subset_is_valid_and_holds_only_keywords_that_gemini_tak
 @PATIENT
 @given(schema=SCHEMAS)
 def test_alternatives_and_references_never_reach_the_root(schema):
-    for convert in (_schema.to_openai, _schema.to_anthropic):
+    for convert in (forms.to_openai, forms.to_anthropic):
         converted = convert(schema).schema
         assert converted.keys().isdisjoint(ROOT_REFUSED)
         assert isinstance(converted["properties"], dict)
@@ -173,9 +173,9 @@ def test_alternatives_and_references_never_reach_the_root(schema):
 @PATIENT
 @given(schema=SCHEMAS)
 def test_reading_the_openapi_subset_back_gives_valid_json_schema_that_reads_as_itself(schema):
-    read = _schema.from_openapi_subset(_schema.to_openapi_subset(schema).schema)
+    read = forms.from_openapi_subset(forms.to_openapi_subset(schema).schema)
     assert jsonschema_rs.meta.is_valid(read)
-    assert _schema.from_openapi_subset(read) == read
+    assert forms.from_openapi_subset(read) == read
 
 
 # A family of schemas with a value that each of them accepts, built side by side.
@@ -356,6 +356,6 @@ def test_what_the_canonical_schema_accepts_every_form_accepts(pair):
     assume(accepts(schema, value))
     for convert in TARGETS:
         converted = convert(schema).schema
-        if convert is _schema.to_openapi_subset:
-            converted = _schema.from_openapi_subset(converted)
+        if convert is forms.to_openapi_subset:
+            converted = forms.from_openapi_subset(converted)
         assert accepts(converted, value), convert.__name__

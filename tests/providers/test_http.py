@@ -40,7 +40,7 @@ def reply_bytes(dialect, *answers):
 
 
 def stream_bytes(dialect, *answers):
-    from groundwire.codecs._building import parts_of
+    from groundwire.codecs.wire.building import parts_of
 
     encoder = codec_of(dialect).StreamEncoder()
     parts = parts_of(ScriptedModel(*answers).reply(REQUEST), piece=4)

@@ -11,9 +11,9 @@ import msgspec
 import orjson
 from msgspec import Struct
 
-from groundwire.codecs._json import dump, read_object
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._warnings import Losses
+from groundwire.codecs.wire.json import dump, read_object
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.replies import WireWarning
 

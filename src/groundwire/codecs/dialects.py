@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
-from groundwire.codecs._json import dump, read_object
-from groundwire.codecs._warnings import Encoded
+from groundwire.codecs.wire.json import dump, read_object
+from groundwire.codecs.wire.warnings import Encoded
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ProviderError, WireError
 from groundwire.contracts.failures import Failure, FailureKind

@@ -1,9 +1,9 @@
 """Model Context Protocol messages. So far: tool declarations, as `tools/list` shows them."""
 
-from groundwire.codecs._conversions import Declaration, Schema, SchemaWarning, WarningLog
-from groundwire.codecs._keywords import types_of
-from groundwire.codecs._names import NameRule, lint_tool_name
-from groundwire.codecs._schema import to_mcp
+from groundwire.codecs.schemas.conversions import Declaration, Schema, SchemaWarning, WarningLog
+from groundwire.codecs.schemas.forms import to_mcp
+from groundwire.codecs.schemas.keywords import types_of
+from groundwire.codecs.wire.names import NameRule, lint_tool_name
 from groundwire.contracts.tools import Category
 
 _NAME = NameRule(first="[A-Za-z0-9_.-]", further="[A-Za-z0-9_.-]", max_length=128)

@@ -10,7 +10,7 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import replace
 
-from groundwire.codecs._building import withdraw_calls
+from groundwire.codecs.wire.building import withdraw_calls
 from groundwire.contracts.messages import CallItem, Item, Message, TextPart
 from groundwire.contracts.replies import Finish, FinishReason, Reply
 

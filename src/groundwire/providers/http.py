@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from groundwire.codecs._building import parts_of
-from groundwire.codecs._json import dump, read_object
-from groundwire.codecs._warnings import Encoded
 from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.wire.building import parts_of
+from groundwire.codecs.wire.json import dump, read_object
+from groundwire.codecs.wire.warnings import Encoded
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError, ProviderError, WireError
 from groundwire.contracts.ports import Clock

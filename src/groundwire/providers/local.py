@@ -18,9 +18,9 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from groundwire.codecs._building import parts_of
-from groundwire.codecs._json import dump
 from groundwire.codecs.openai_chat import StreamDecoder
+from groundwire.codecs.wire.building import parts_of
+from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from groundwire.codecs._ids import OPENAI_CHAT_IDS, derived_id, names_by_id
-from groundwire.codecs._json import dump_text, read_value
-from groundwire.codecs._results import object_arguments
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_chat import DIALECT, Profile, encode_request
+from groundwire.codecs.wire.ids import OPENAI_CHAT_IDS, derived_id, names_by_id
+from groundwire.codecs.wire.json import dump_text, read_value
+from groundwire.codecs.wire.results import object_arguments
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ProviderError, WireError

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
-from groundwire.codecs._ids import MISTRAL_IDS, OPENAI_OWN_CHAT_IDS
+from groundwire.codecs.wire.ids import MISTRAL_IDS, OPENAI_OWN_CHAT_IDS
 from groundwire.contracts.requests import Dialect
 
 _REASONING_MODEL = re.compile(r"(?:^|/)(?:o[1-9]|gpt-5|gpt-6)")

@@ -14,9 +14,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from groundwire.codecs._building import parts_of
-from groundwire.codecs._ids import OPENAI_CHAT_IDS, derived_id
-from groundwire.codecs._json import dump_text
+from groundwire.codecs.wire.building import parts_of
+from groundwire.codecs.wire.ids import OPENAI_CHAT_IDS, derived_id
+from groundwire.codecs.wire.json import dump_text
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ProviderError

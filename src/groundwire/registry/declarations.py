@@ -10,7 +10,7 @@ from groundwire.contracts.errors import RegistryError
 from groundwire.contracts.tools import ToolSpec, model_parameters
 
 if TYPE_CHECKING:
-    from groundwire.codecs._conversions import Declaration
+    from groundwire.codecs.schemas.conversions import Declaration
 
 Format: TypeAlias = Literal["openai", "openaiResponses", "anthropic", "geminiNative", "geminiJson", "mcp"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -24,7 +24,7 @@ from groundwire.registry.registry import Registry
 from groundwire.registry.validators import needs_backtracking
 
 if TYPE_CHECKING:
-    from groundwire.codecs._conversions import Declaration
+    from groundwire.codecs.schemas.conversions import Declaration
 
 CODES: Mapping[str, tuple[Severity, str]] = {
     "name_odd": ("warning", "the name has characters or a length that some provider refuses"),

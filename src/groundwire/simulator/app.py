@@ -11,10 +11,10 @@ from typing import Any, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from groundwire.codecs._building import parts_of
-from groundwire.codecs._ids import IdRule, derived_id
-from groundwire.codecs._json import dump, read_object
 from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.wire.building import parts_of
+from groundwire.codecs.wire.ids import IdRule, derived_id
+from groundwire.codecs.wire.json import dump, read_object
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.failures import Failure, FailureKind

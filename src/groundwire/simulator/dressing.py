@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from groundwire.codecs._ids import ANTHROPIC_IDS, OPENAI_CHAT_IDS, IdRule, derived_id
-from groundwire.codecs._results import object_arguments
+from groundwire.codecs.wire.ids import ANTHROPIC_IDS, OPENAI_CHAT_IDS, IdRule, derived_id
+from groundwire.codecs.wire.results import object_arguments
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, ReasoningItem, ResultItem, TextPart
 from groundwire.contracts.replies import Finish, FinishReason, Reply, Usage

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from groundwire.codecs import gemini
-from groundwire.codecs._json import dump, dump_text, read_object, read_value
-from groundwire.codecs._results import object_arguments
+from groundwire.codecs.wire.json import dump, dump_text, read_object, read_value
+from groundwire.codecs.wire.results import object_arguments
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Message, ReasoningItem
 from groundwire.contracts.ports import Clock

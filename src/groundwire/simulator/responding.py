@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from groundwire.codecs._failures import kind_of_status
-from groundwire.codecs._json import dump
 from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.wire.failures import kind_of_status
+from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.ports import Clock

@@ -5,7 +5,7 @@ import pytest
 from msgspec import structs
 
 from groundwire.codecs import anthropic_messages
-from groundwire.codecs._results import object_arguments
+from groundwire.codecs.wire.results import object_arguments
 from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, ResultItem
 from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyPart, ReplyStarted
 from groundwire.contracts.requests import NativeTool, ToolChoice

@@ -5,8 +5,8 @@ import pytest
 from anthropic import Anthropic, APIStatusError
 
 from groundwire.codecs import anthropic_messages
-from groundwire.codecs._building import parts_of
-from groundwire.codecs._sse import SseReader
+from groundwire.codecs.wire.building import parts_of
+from groundwire.codecs.wire.sse import SseReader
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import (
     CallItem,

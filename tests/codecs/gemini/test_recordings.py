@@ -4,7 +4,7 @@ import random
 import pytest
 
 from groundwire.codecs import gemini
-from groundwire.codecs._building import parts_of
+from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.messages import CallItem, ResultItem, TextPart, say
 from groundwire.contracts.replies import FinishReason
 from groundwire.contracts.requests import FunctionTool, NativeTool, ToolChoice

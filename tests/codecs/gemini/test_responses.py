@@ -5,9 +5,9 @@ import json
 import pytest
 
 from groundwire.codecs import gemini
-from groundwire.codecs._building import parts_of
 from groundwire.codecs.dialects import codec_of
-from groundwire.codecs.gemini._usual import read_usual
+from groundwire.codecs.gemini.usual import read_usual
+from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import (
     CallItem,

@@ -8,7 +8,7 @@ from google import genai
 from google.genai import types
 
 from groundwire.codecs import gemini
-from groundwire.codecs._building import parts_of
+from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, MediaPart, Message, ResultItem, TextPart, say
 from groundwire.contracts.replies import Failure, FailureKind, Finish, FinishReason, Reply, ReplyFailed, Usage

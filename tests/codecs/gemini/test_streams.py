@@ -5,7 +5,7 @@ import json
 import pytest
 
 from groundwire.codecs import gemini
-from groundwire.codecs._building import parts_of
+from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, Message, ReasoningItem, TextPart, say
 from groundwire.contracts.replies import (

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.codecs import gemini
-from groundwire.codecs._json import dump
+from groundwire.codecs.wire.json import dump
 from groundwire.contracts.errors import NotExpressible, WireError
 from groundwire.contracts.replies import Failure
 from tests.codecs.gemini.recordings import RECORDINGS, STREAMS, UNARY

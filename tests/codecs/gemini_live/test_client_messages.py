@@ -3,8 +3,8 @@
 import pytest
 from google.genai import types
 
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.gemini_live import ClientEncoder, decode_client, encode_client
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.frames import (

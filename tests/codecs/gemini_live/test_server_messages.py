@@ -3,7 +3,6 @@
 import pytest
 from google.genai import types
 
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.gemini_live import (
     ServerDecoder,
     ServerEncoder,
@@ -12,6 +11,7 @@ from groundwire.codecs.gemini_live import (
     encode_close,
     encode_server,
 )
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.frames import (
     AudioOutput,

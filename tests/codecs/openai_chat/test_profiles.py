@@ -1,7 +1,7 @@
 import pytest
 
 from groundwire.codecs import openai_chat as chat
-from groundwire.codecs._ids import MISTRAL_IDS
+from groundwire.codecs.wire.ids import MISTRAL_IDS
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, Message, ReasoningItem, ResultItem, TextPart, say
 from groundwire.contracts.requests import FunctionTool, ModelRequest, ReasoningOptions, Sampling, ToolChoice

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from groundwire.codecs import openai_chat as chat
-from groundwire.codecs._ids import OPENAI_OWN_CHAT_IDS
+from groundwire.codecs.wire.ids import OPENAI_OWN_CHAT_IDS
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import (

@@ -10,7 +10,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 from pydantic import TypeAdapter
 
 from groundwire.codecs import openai_chat as chat
-from groundwire.codecs._building import parts_of
+from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import (
     CallItem,

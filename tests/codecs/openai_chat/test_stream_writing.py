@@ -3,7 +3,7 @@ import json
 import pytest
 
 from groundwire.codecs import openai_chat as chat
-from groundwire.codecs._building import parts_of
+from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, Citation, Message, NativeItem, ReasoningItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (

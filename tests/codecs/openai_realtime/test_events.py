@@ -4,7 +4,6 @@ import pytest
 from openai.types.realtime import RealtimeClientEvent, RealtimeServerEvent
 from pydantic import TypeAdapter
 
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_realtime import (
     ClientDecoder,
     ClientEncoder,
@@ -15,6 +14,7 @@ from groundwire.codecs.openai_realtime import (
     encode_client,
     encode_server,
 )
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import NotExpressible, WireError
 from groundwire.contracts.frames import (

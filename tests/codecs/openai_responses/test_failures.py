@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from groundwire.codecs._failures import STATUS_OF
 from groundwire.codecs.openai_responses import decode_error, encode_error, failure_in
+from groundwire.codecs.wire.failures import STATUS_OF
 from groundwire.contracts.replies import Failure, FailureKind
 
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from groundwire.codecs._pairing import MISSING_RESULT
 from groundwire.codecs.openai_responses import Profile, decode_request, encode_request
+from groundwire.codecs.wire.pairing import MISSING_RESULT
 from groundwire.contracts.messages import NativeItem, ReasoningItem, ResultItem, TextPart, say
 from groundwire.contracts.requests import ModelRequest
 

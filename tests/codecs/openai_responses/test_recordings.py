@@ -6,7 +6,6 @@ import pytest
 from openai.types.responses import Response, ResponseInputItemParam, ToolParam
 from pydantic import TypeAdapter
 
-from groundwire.codecs._building import parts_of
 from groundwire.codecs.openai_responses import (
     DIALECT,
     decode_request,
@@ -15,6 +14,7 @@ from groundwire.codecs.openai_responses import (
     encode_response,
     failure_in,
 )
+from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 from groundwire.contracts.replies import CallDelta, CallStarted, FinishReason, ReplyEnded, ReplyStarted, TextDelta
 from groundwire.contracts.requests import NativeTool, ToolChoice

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.codecs._json import dump
 from groundwire.codecs.openai_responses import (
     decode_error,
     decode_request,
@@ -17,6 +16,7 @@ from groundwire.codecs.openai_responses import (
     encode_response,
     failure_in,
 )
+from groundwire.codecs.wire.json import dump
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.replies import ReplyEnded, ReplyFailed
 from tests.codecs.openai_responses.recordings import (

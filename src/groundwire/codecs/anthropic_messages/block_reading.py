@@ -5,10 +5,11 @@ A block that is not known here stays whole, as a native part or item, so that it
 
 from typing import Any
 
-from groundwire.codecs._ids import ANTHROPIC_IDS, derived_id
-from groundwire.codecs._media import decode_base64
-from groundwire.codecs._names import original_name
-from groundwire.codecs._reading import (
+from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
+from groundwire.codecs.wire.ids import ANTHROPIC_IDS, derived_id
+from groundwire.codecs.wire.media import decode_base64
+from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
     expected,
@@ -17,8 +18,7 @@ from groundwire.codecs._reading import (
     required_text,
     rest_of,
 )
-from groundwire.codecs._results import read_arguments, unwrap_arguments
-from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
+from groundwire.codecs.wire.results import read_arguments, unwrap_arguments
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError

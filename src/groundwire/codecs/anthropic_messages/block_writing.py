@@ -5,12 +5,12 @@ What the dialect cannot say becomes a note in words or is left out, and in both 
 
 from collections.abc import Iterable
 
-from groundwire.codecs._ids import IdTable
-from groundwire.codecs._media import encode_base64, media_kind
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._results import object_arguments, wrap_arguments
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, give_back, own_private
+from groundwire.codecs.wire.ids import IdTable
+from groundwire.codecs.wire.media import encode_base64, media_kind
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.results import object_arguments, wrap_arguments
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import (
     CallItem,

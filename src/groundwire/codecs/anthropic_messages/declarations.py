@@ -3,13 +3,20 @@
 Does not know which tools a request may use; the choice is made where options are written.
 """
 
-from groundwire.codecs._conversions import Declaration, Schema, SchemaWarning
-from groundwire.codecs._names import NameRule, NameTable, lint_tool_name
-from groundwire.codecs._reading import as_object, optional_bool, optional_object, optional_text, required_text, rest_of
-from groundwire.codecs._schema import to_anthropic
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, give_back, kept, own_private
 from groundwire.codecs.anthropic_messages.strict_schema import to_strict
+from groundwire.codecs.schemas.conversions import Declaration, Schema, SchemaWarning
+from groundwire.codecs.schemas.forms import to_anthropic
+from groundwire.codecs.wire.names import NameRule, NameTable, lint_tool_name
+from groundwire.codecs.wire.reading import (
+    as_object,
+    optional_bool,
+    optional_object,
+    optional_text,
+    required_text,
+    rest_of,
+)
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, NativeTool
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from groundwire.codecs._building import unnamed_finish
-from groundwire.codecs._reading import count_of, rest_of
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
+from groundwire.codecs.wire.building import unnamed_finish
+from groundwire.codecs.wire.reading import count_of, rest_of
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item
 from groundwire.contracts.replies import Finish, FinishReason, Usage

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from groundwire.codecs._failures import (
+from groundwire.codecs.wire.failures import (
     STATUS_OF,
     body_text,
     is_context_full,
@@ -11,7 +11,7 @@ from groundwire.codecs._failures import (
     retry_after,
     should_retry,
 )
-from groundwire.codecs._json import dump
+from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.replies import Failure, FailureKind

@@ -5,10 +5,10 @@ Calls and results are in pairs already when they come here; what the blocks look
 
 from collections.abc import Sequence
 
-from groundwire.codecs._pairing import BEGINNING
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.anthropic_messages.block_writing import BlockWriter
 from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, own_private
+from groundwire.codecs.wire.pairing import BEGINNING
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 

@@ -1,11 +1,11 @@
 """Everything of a request beside the conversation: tools and the choice among them, sampling, output, thinking."""
 
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.anthropic_messages.declarations import write_tool
 from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, give_back, own_private
 from groundwire.codecs.anthropic_messages.request_reading import EFFORTS
 from groundwire.codecs.anthropic_messages.strict_schema import to_strict
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotExpressible
 from groundwire.contracts.requests import FunctionTool, ModelRequest, OutputFormat, ReasoningOptions, ToolChoice

@@ -7,8 +7,19 @@ from typing import Any
 
 from msgspec import structs
 
-from groundwire.codecs._pairing import without_beginning
-from groundwire.codecs._reading import (
+from groundwire.codecs.anthropic_messages.block_reading import (
+    read_call,
+    read_media,
+    read_redacted,
+    read_result,
+    read_text,
+    read_thinking,
+)
+from groundwire.codecs.anthropic_messages.declarations import read_tool
+from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
+from groundwire.codecs.caching import ToolCache, once, read_body
+from groundwire.codecs.wire.pairing import without_beginning
+from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
     as_text,
@@ -22,17 +33,6 @@ from groundwire.codecs._reading import (
     required_text,
     rest_of,
 )
-from groundwire.codecs.anthropic_messages.block_reading import (
-    read_call,
-    read_media,
-    read_redacted,
-    read_result,
-    read_text,
-    read_thinking,
-)
-from groundwire.codecs.anthropic_messages.declarations import read_tool
-from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
-from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item, Message, NativeItem, NativePart, Part, TextPart

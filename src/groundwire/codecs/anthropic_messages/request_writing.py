@@ -1,9 +1,5 @@
 """A canonical request as a Messages request."""
 
-from groundwire.codecs._ids import ANTHROPIC_IDS, IdTable
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._pairing import paired
-from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.anthropic_messages.block_writing import BlockWriter
 from groundwire.codecs.anthropic_messages.declarations import NAME_RULE
 from groundwire.codecs.anthropic_messages.message_writing import (
@@ -21,6 +17,10 @@ from groundwire.codecs.anthropic_messages.option_writing import (
     write_tools,
 )
 from groundwire.codecs.anthropic_messages.profile import DEFAULT_PROFILE, DIALECT, Profile
+from groundwire.codecs.wire.ids import ANTHROPIC_IDS, IdTable
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.pairing import paired
+from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import TextPart
 from groundwire.contracts.requests import FunctionTool, ModelRequest

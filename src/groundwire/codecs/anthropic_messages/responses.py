@@ -5,12 +5,6 @@ from typing import Any
 
 from msgspec import structs
 
-from groundwire.codecs._building import withdraw_calls, would_run_cut
-from groundwire.codecs._ids import ANTHROPIC_IDS, fit_id, unique_id
-from groundwire.codecs._json import read_object
-from groundwire.codecs._reading import as_object, expected, rest_of
-from groundwire.codecs._results import object_arguments, wrap_arguments
-from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.anthropic_messages.block_reading import (
     read_answered_call,
     read_redacted,
@@ -20,6 +14,12 @@ from groundwire.codecs.anthropic_messages.block_reading import (
 from groundwire.codecs.anthropic_messages.block_writing import media_note, write_citation
 from groundwire.codecs.anthropic_messages.endings import BROKEN, read_finish, read_usage, write_finish, write_usage
 from groundwire.codecs.anthropic_messages.profile import DIALECT, give_back, kept, own_private
+from groundwire.codecs.wire.building import withdraw_calls, would_run_cut
+from groundwire.codecs.wire.ids import ANTHROPIC_IDS, fit_id, unique_id
+from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.reading import as_object, expected, rest_of
+from groundwire.codecs.wire.results import object_arguments, wrap_arguments
+from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotExpressible, WireError
 from groundwire.contracts.messages import (

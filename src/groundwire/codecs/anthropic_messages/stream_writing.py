@@ -4,10 +4,6 @@ Blocks come one after the other in this dialect. So text that is interrupted goe
 comes while a call's arguments are still being written waits until they are whole.
 """
 
-from groundwire.codecs._building import would_run_cut
-from groundwire.codecs._json import dump
-from groundwire.codecs._sse import write_event
-from groundwire.codecs._warnings import Losses, WireWarning
 from groundwire.codecs.anthropic_messages.endings import BROKEN, write_finish, write_usage
 from groundwire.codecs.anthropic_messages.failures import encode_error
 from groundwire.codecs.anthropic_messages.profile import DIALECT, give_back, own_private
@@ -18,6 +14,10 @@ from groundwire.codecs.anthropic_messages.responses import (
     write_message,
     write_thoughts,
 )
+from groundwire.codecs.wire.building import would_run_cut
+from groundwire.codecs.wire.json import dump
+from groundwire.codecs.wire.sse import write_event
+from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, TextPart
 from groundwire.contracts.replies import (

@@ -6,18 +6,18 @@ Never raises on what comes from upstream: a stream that cannot be read ends with
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs._building import ReplyBuilder, withdraw_calls
-from groundwire.codecs._ids import ANTHROPIC_IDS, derived_id
-from groundwire.codecs._json import dump_text, read_object, whole_text, without_halves
-from groundwire.codecs._names import original_name
-from groundwire.codecs._reading import rest_of
-from groundwire.codecs._results import object_arguments
-from groundwire.codecs._sse import Event, SseReader
 from groundwire.codecs.anthropic_messages.block_reading import CALL_MEMBERS, read_citation, read_redacted
 from groundwire.codecs.anthropic_messages.endings import read_finish, read_usage
 from groundwire.codecs.anthropic_messages.failures import failure_of
 from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
 from groundwire.codecs.anthropic_messages.responses import MESSAGE_MEMBERS, text_or_nothing
+from groundwire.codecs.wire.building import ReplyBuilder, withdraw_calls
+from groundwire.codecs.wire.ids import ANTHROPIC_IDS, derived_id
+from groundwire.codecs.wire.json import dump_text, read_object, whole_text, without_halves
+from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.reading import rest_of
+from groundwire.codecs.wire.results import object_arguments
+from groundwire.codecs.wire.sse import Event, SseReader
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Citation, NativeItem, TextPart

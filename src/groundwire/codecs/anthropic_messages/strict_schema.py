@@ -4,9 +4,9 @@ Objects are closed, `oneOf` becomes `anyOf`, and what else the provider refuses 
 came in this dialect are not touched: their sender knows what the provider takes.
 """
 
-from groundwire.codecs._conversions import Conversion, JsonValue, Schema, WarningLog
-from groundwire.codecs._keywords import MAX_DEPTH, as_list, as_map, as_schema, pointer
-from groundwire.codecs._sentences import sentence_for, text_of, with_sentences
+from groundwire.codecs.schemas.conversions import Conversion, JsonValue, Schema, WarningLog
+from groundwire.codecs.schemas.keywords import MAX_DEPTH, as_list, as_map, as_schema, pointer
+from groundwire.codecs.schemas.sentences import sentence_for, text_of, with_sentences
 
 _PLAIN = frozenset({"type", "title", "required", "$ref"})
 _LISTS = ("anyOf", "oneOf", "allOf")

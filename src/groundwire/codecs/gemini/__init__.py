@@ -4,7 +4,7 @@ Knows the Gemini API and Vertex AI alike; where models differ, a `Profile` says 
 keys, retries, or which model exists.
 """
 
-from groundwire.codecs.gemini._casing import DIALECT
+from groundwire.codecs.gemini.casing import DIALECT
 from groundwire.codecs.gemini.declarations import (
     encode_declaration,
     encode_native_declaration,

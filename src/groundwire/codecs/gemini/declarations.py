@@ -5,9 +5,9 @@ A declaration says nothing about how the tool is run, and these functions do not
 
 from typing import Any
 
-from groundwire.codecs._conversions import Declaration, Schema, SchemaWarning
-from groundwire.codecs._names import NameRule, lint_tool_name
-from groundwire.codecs._schema import to_json_schema_subset, to_openapi_subset
+from groundwire.codecs.schemas.conversions import Declaration, Schema, SchemaWarning
+from groundwire.codecs.schemas.forms import to_json_schema_subset, to_openapi_subset
+from groundwire.codecs.wire.names import NameRule, lint_tool_name
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 

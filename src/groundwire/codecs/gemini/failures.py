@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs._failures import (
+from groundwire.codecs.wire.failures import (
     STATUS_OF,
     body_text,
     is_context_full,
@@ -13,7 +13,7 @@ from groundwire.codecs._failures import (
     retry_after,
     should_retry,
 )
-from groundwire.codecs._json import dump_text
+from groundwire.codecs.wire.json import dump_text
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.replies import Failure, FailureKind

@@ -7,8 +7,12 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._reading import (
+from groundwire.codecs.gemini.casing import DIALECT, camel_keys, own_members, sendable, unknown_members
+from groundwire.codecs.gemini.outputs import OUTPUT_MEMBERS, encode_output, read_output
+from groundwire.codecs.gemini.profiles import Profile
+from groundwire.codecs.gemini.thinking import decode_thinking, encode_thinking
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
     as_text,
@@ -16,11 +20,7 @@ from groundwire.codecs._reading import (
     optional_number,
     optional_text,
 )
-from groundwire.codecs._warnings import Losses
-from groundwire.codecs.gemini._casing import DIALECT, camel_keys, own_members, sendable, unknown_members
-from groundwire.codecs.gemini._outputs import OUTPUT_MEMBERS, encode_output, read_output
-from groundwire.codecs.gemini._thinking import decode_thinking, encode_thinking
-from groundwire.codecs.gemini.profiles import Profile
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.requests import (
     FunctionTool,

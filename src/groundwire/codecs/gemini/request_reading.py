@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from groundwire.codecs._pairing import without_beginning
-from groundwire.codecs._reading import as_list, as_object, expected, optional_text
 from groundwire.codecs.caching import ToolCache, once, read_body
-from groundwire.codecs.gemini._casing import DIALECT, camel_keys, unknown_members
-from groundwire.codecs.gemini._function_responses import OpenCalls, read_response
-from groundwire.codecs.gemini._media_parts import is_media, read_media
-from groundwire.codecs.gemini._turns import TurnReader
+from groundwire.codecs.gemini.casing import DIALECT, camel_keys, unknown_members
+from groundwire.codecs.gemini.function_responses import OpenCalls, read_response
+from groundwire.codecs.gemini.media_parts import is_media, read_media
 from groundwire.codecs.gemini.options import decode_choice, decode_generation
 from groundwire.codecs.gemini.tools import decode_tools
+from groundwire.codecs.gemini.turns import TurnReader
+from groundwire.codecs.wire.pairing import without_beginning
+from groundwire.codecs.wire.reading import as_list, as_object, expected, optional_text
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, NativePart, Part, ReasoningItem, TextPart

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._pairing import paired
-from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.caching import ToolCache
-from groundwire.codecs.gemini._casing import DIALECT, sendable
-from groundwire.codecs.gemini._contents import ContentWriter
-from groundwire.codecs.gemini._parts import write_part
+from groundwire.codecs.gemini.casing import DIALECT, sendable
+from groundwire.codecs.gemini.contents import ContentWriter
 from groundwire.codecs.gemini.declarations import NAME_RULE
 from groundwire.codecs.gemini.options import encode_choice, encode_generation
+from groundwire.codecs.gemini.parts import write_part
 from groundwire.codecs.gemini.profiles import Profile
 from groundwire.codecs.gemini.tools import encode_tools
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.pairing import paired
+from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Item, Message
 from groundwire.contracts.requests import ModelRequest

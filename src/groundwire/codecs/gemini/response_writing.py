@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from groundwire.codecs._ids import GEMINI_IDS, IdTable
-from groundwire.codecs._warnings import Encoded, Losses
-from groundwire.codecs.gemini._casing import DIALECT, own_members, sendable
-from groundwire.codecs.gemini._citations import CITED
-from groundwire.codecs.gemini._finishes import NO_CANDIDATES, encode_finish, encode_usage
-from groundwire.codecs.gemini._parts import is_unnamed, write_call, write_native, write_part, write_reasoning
+from groundwire.codecs.gemini.casing import DIALECT, own_members, sendable
+from groundwire.codecs.gemini.citations import CITED
+from groundwire.codecs.gemini.finishes import NO_CANDIDATES, encode_finish, encode_usage
+from groundwire.codecs.gemini.parts import is_unnamed, write_call, write_native, write_part, write_reasoning
+from groundwire.codecs.wire.ids import GEMINI_IDS, IdTable
+from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Citation, Item, Message, NativeItem, ReasoningItem, TextPart
 from groundwire.contracts.replies import Finish, FinishReason, Reply

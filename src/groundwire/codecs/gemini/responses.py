@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from groundwire.codecs._building import withdraw_calls
-from groundwire.codecs._json import read_object
-from groundwire.codecs.gemini._casing import DIALECT, camel_keys, dict_of, sendable, unknown_members
-from groundwire.codecs.gemini._citations import CITED, cited
-from groundwire.codecs.gemini._finishes import NO_CANDIDATES, blocked_finish, decode_finish, decode_usage
-from groundwire.codecs.gemini._turns import TurnReader, id_prefix
-from groundwire.codecs.gemini._usual import read_usual
+from groundwire.codecs.gemini.casing import DIALECT, camel_keys, dict_of, sendable, unknown_members
+from groundwire.codecs.gemini.citations import CITED, cited
+from groundwire.codecs.gemini.finishes import NO_CANDIDATES, blocked_finish, decode_finish, decode_usage
+from groundwire.codecs.gemini.turns import TurnReader, id_prefix
+from groundwire.codecs.gemini.usual import read_usual
+from groundwire.codecs.wire.building import withdraw_calls
+from groundwire.codecs.wire.json import read_object
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Item
 from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply

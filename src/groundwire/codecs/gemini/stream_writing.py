@@ -6,14 +6,10 @@ Gemini itself does it. The array form is what clients get that did not ask for s
 
 from typing import Any
 
-from groundwire.codecs._ids import GEMINI_IDS, IdTable
-from groundwire.codecs._json import dump
-from groundwire.codecs._sse import write_event
-from groundwire.codecs._warnings import Losses, WireWarning
-from groundwire.codecs.gemini._casing import own_members, sendable
-from groundwire.codecs.gemini._finishes import encode_finish
-from groundwire.codecs.gemini._parts import write_part
+from groundwire.codecs.gemini.casing import own_members, sendable
 from groundwire.codecs.gemini.failures import encode_error
+from groundwire.codecs.gemini.finishes import encode_finish
+from groundwire.codecs.gemini.parts import write_part
 from groundwire.codecs.gemini.response_writing import (
     candidate_of,
     closing_members,
@@ -23,6 +19,10 @@ from groundwire.codecs.gemini.response_writing import (
     write_item,
     write_items,
 )
+from groundwire.codecs.wire.ids import GEMINI_IDS, IdTable
+from groundwire.codecs.wire.json import dump
+from groundwire.codecs.wire.sse import write_event
+from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Message, ReasoningItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (

@@ -7,16 +7,16 @@ count.
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs._building import ReplyBuilder
-from groundwire.codecs._failures import body_text
-from groundwire.codecs._json import read_value
-from groundwire.codecs.gemini._candidates import CandidateStream
-from groundwire.codecs.gemini._casing import DIALECT, camel_keys, unknown_members
-from groundwire.codecs.gemini._finishes import blocked_finish, decode_usage
-from groundwire.codecs.gemini._framing import FrameReader
-from groundwire.codecs.gemini._usual import read_usual_event
+from groundwire.codecs.gemini.candidates import CandidateStream
+from groundwire.codecs.gemini.casing import DIALECT, camel_keys, unknown_members
 from groundwire.codecs.gemini.failures import error_in, failure_of
+from groundwire.codecs.gemini.finishes import blocked_finish, decode_usage
+from groundwire.codecs.gemini.framing import FrameReader
 from groundwire.codecs.gemini.responses import TOP, answerless, kept_candidates
+from groundwire.codecs.gemini.usual import read_usual_event
+from groundwire.codecs.wire.building import ReplyBuilder
+from groundwire.codecs.wire.failures import body_text
+from groundwire.codecs.wire.json import read_value
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._reading import as_list, as_object, optional_text, required_text
-from groundwire.codecs._schema import from_openapi_subset, to_json_schema_subset, to_openapi_subset
-from groundwire.codecs._warnings import Losses
-from groundwire.codecs.gemini._casing import DIALECT, camel_keys, own_members, sendable, unknown_members
+from groundwire.codecs.gemini.casing import DIALECT, camel_keys, own_members, sendable, unknown_members
 from groundwire.codecs.gemini.profiles import Profile
+from groundwire.codecs.schemas.forms import from_openapi_subset, to_json_schema_subset, to_openapi_subset
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.reading import as_list, as_object, optional_text, required_text
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, NativeTool
 

@@ -9,8 +9,11 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from groundwire.codecs._json import read_object
-from groundwire.codecs._live import (
+from groundwire.codecs.gemini_live.contents import read_contents, read_result, write_contents, write_result
+from groundwire.codecs.gemini_live.naming import DIALECT, TOOL_NAMES, camel_members
+from groundwire.codecs.gemini_live.setups import read_setup, write_setup
+from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.live import (
     append_joined,
     joined,
     kept,
@@ -22,13 +25,10 @@ from groundwire.codecs._live import (
     split_rate,
     with_rate,
 )
-from groundwire.codecs._media import encode_base64
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._reading import join, optional_bool, optional_list, optional_text, rest_of
-from groundwire.codecs._warnings import Losses, WireWarning
-from groundwire.codecs.gemini_live.contents import read_contents, read_result, write_contents, write_result
-from groundwire.codecs.gemini_live.naming import DIALECT, TOOL_NAMES, camel_members
-from groundwire.codecs.gemini_live.setups import read_setup, write_setup
+from groundwire.codecs.wire.media import encode_base64
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.reading import join, optional_bool, optional_list, optional_text, rest_of
+from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.frames import (
     ActivityEnded,

@@ -1,6 +1,6 @@
 """How Gemini Live ends badly: by closing the connection with a code and a sentence, never with a message."""
 
-from groundwire.codecs._failures import STATUS_OF, is_context_full
+from groundwire.codecs.wire.failures import STATUS_OF, is_context_full
 from groundwire.contracts.replies import Failure, FailureKind
 
 _KINDS = {

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from groundwire.codecs._live import kept, note_foreign, own_hint, own_members, read_bytes
-from groundwire.codecs._media import encode_base64
-from groundwire.codecs._reading import (
+from groundwire.codecs.gemini_live.naming import DIALECT, camel_members
+from groundwire.codecs.wire.live import kept, note_foreign, own_hint, own_members, read_bytes
+from groundwire.codecs.wire.media import encode_base64
+from groundwire.codecs.wire.reading import (
     join,
     optional_list,
     optional_object,
@@ -17,7 +18,7 @@ from groundwire.codecs._reading import (
     required_text,
     rest_of,
 )
-from groundwire.codecs._results import (
+from groundwire.codecs.wire.results import (
     object_arguments,
     object_result,
     read_arguments,
@@ -25,8 +26,7 @@ from groundwire.codecs._results import (
     unwrap_arguments,
     wrap_arguments,
 )
-from groundwire.codecs._warnings import Losses
-from groundwire.codecs.gemini_live.naming import DIALECT, camel_members
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import (

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from groundwire.codecs._names import NameRule
-from groundwire.codecs._reading import as_object
+from groundwire.codecs.wire.names import NameRule
+from groundwire.codecs.wire.reading import as_object
 from groundwire.contracts.canonical import JsonObject
 
 DIALECT = "gemini-live"

@@ -6,13 +6,13 @@ turn. A turn that only called tools does not end here, because in Live the answe
 
 from collections.abc import Iterable
 
-from groundwire.codecs._live import append_joined, note_foreign, own_hint, own_members, with_rate
-from groundwire.codecs._media import encode_base64
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._warnings import Losses, WireWarning
 from groundwire.codecs.gemini_live.contents import write_call
 from groundwire.codecs.gemini_live.naming import DIALECT, TOOL_NAMES
 from groundwire.codecs.gemini_live.usages import write_reason, write_usage
+from groundwire.codecs.wire.live import append_joined, note_foreign, own_hint, own_members, with_rate
+from groundwire.codecs.wire.media import encode_base64
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.frames import (
     AudioOutput,

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs._failures import read_duration
-from groundwire.codecs._json import read_object
-from groundwire.codecs._live import joined, kept, read_bytes, split_rate, with_rate
-from groundwire.codecs._names import original_name
-from groundwire.codecs._reading import rest_of
-from groundwire.codecs._results import read_arguments
 from groundwire.codecs.gemini_live.contents import read_call
 from groundwire.codecs.gemini_live.naming import DIALECT, camel_members
 from groundwire.codecs.gemini_live.usages import read_finish, read_usage
+from groundwire.codecs.wire.failures import read_duration
+from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.live import joined, kept, read_bytes, split_rate, with_rate
+from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.reading import rest_of
+from groundwire.codecs.wire.results import read_arguments
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError

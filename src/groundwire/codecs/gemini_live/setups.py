@@ -5,9 +5,12 @@ Tools are declared with the upper-case form of schemas: Live does not read plain
 
 from typing import Any
 
-from groundwire.codecs._live import kept, merge, note_foreign, own_hint, own_members, put, take
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._reading import (
+from groundwire.codecs.gemini_live.contents import read_instructions, write_part
+from groundwire.codecs.gemini_live.naming import DIALECT, camel_members, camel_name
+from groundwire.codecs.schemas.forms import from_openapi_subset, to_openapi_subset
+from groundwire.codecs.wire.live import kept, merge, note_foreign, own_hint, own_members, put, take
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.reading import (
     as_text,
     join,
     optional_bool,
@@ -18,10 +21,7 @@ from groundwire.codecs._reading import (
     required_text,
     rest_of,
 )
-from groundwire.codecs._schema import from_openapi_subset, to_openapi_subset
-from groundwire.codecs._warnings import Losses
-from groundwire.codecs.gemini_live.contents import read_instructions, write_part
-from groundwire.codecs.gemini_live.naming import DIALECT, camel_members, camel_name
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.frames import AudioFormat, Resumption, SessionSetup, Transcription, TurnDetection
 from groundwire.contracts.messages import TextPart

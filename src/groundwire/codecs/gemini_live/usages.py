@@ -1,9 +1,9 @@
 """Counters and reasons of Gemini Live: usage in the words of both of its servers, and why a turn ended."""
 
-from groundwire.codecs._live import own_members
-from groundwire.codecs._reading import count_of
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.gemini_live.naming import DIALECT
+from groundwire.codecs.wire.live import own_members
+from groundwire.codecs.wire.reading import count_of
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.replies import Finish, FinishReason, Usage
 

@@ -6,12 +6,12 @@ the one that came last. Knows nothing else of the stream.
 
 from collections.abc import Mapping
 
-from groundwire.codecs._building import ReplyBuilder
-from groundwire.codecs._json import dump_text, whole_text
-from groundwire.codecs._names import original_name
-from groundwire.codecs._results import object_arguments
 from groundwire.codecs.openai_chat.profile import present
 from groundwire.codecs.openai_chat.turn_reading import call_private, synthetic_id
+from groundwire.codecs.wire.building import ReplyBuilder
+from groundwire.codecs.wire.json import dump_text, whole_text
+from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.results import object_arguments
 from groundwire.contracts.canonical import JsonObject, JsonValue
 
 _KNOWN = frozenset({"index", "id", "type", "function", "custom", "name", "arguments"})

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs._building import ReplyBuilder, withdraw_calls
-from groundwire.codecs._results import object_arguments
 from groundwire.codecs.openai_chat.call_streams import CallCollector
 from groundwire.codecs.openai_chat.parts import read_part
 from groundwire.codecs.openai_chat.profile import DIALECT
@@ -18,6 +16,8 @@ from groundwire.codecs.openai_chat.turn_reading import (
     read_thinking_part,
     text_of_details,
 )
+from groundwire.codecs.wire.building import ReplyBuilder, withdraw_calls
+from groundwire.codecs.wire.results import object_arguments
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item, Message, TextPart

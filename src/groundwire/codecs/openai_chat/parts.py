@@ -6,7 +6,8 @@ Does not know which message they stand in, except that media belong into message
 from collections.abc import Iterable
 from typing import Any
 
-from groundwire.codecs._media import (
+from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, note_foreign, own, present, visible
+from groundwire.codecs.wire.media import (
     decode_base64,
     encode_base64,
     guess_media_type,
@@ -14,9 +15,8 @@ from groundwire.codecs._media import (
     read_data_url,
     write_data_url,
 )
-from groundwire.codecs._reading import as_object, as_text, expected, optional_object, optional_text, required_text
-from groundwire.codecs._warnings import Losses
-from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, note_foreign, own, present, visible
+from groundwire.codecs.wire.reading import as_object, as_text, expected, optional_object, optional_text, required_text
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import MediaPart, NativePart, Part, Private, RefusalPart, TextPart
 

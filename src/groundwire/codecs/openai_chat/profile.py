@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from groundwire.codecs._ids import OPENAI_CHAT_IDS, IdRule
-from groundwire.codecs._warnings import Losses
+from groundwire.codecs.wire.ids import OPENAI_CHAT_IDS, IdRule
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Private
 

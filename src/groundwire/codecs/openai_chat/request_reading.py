@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from groundwire.codecs._reading import as_list, as_text, expected, optional_bool, required_text
 from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.codecs.openai_chat.options import read_format, read_limit, read_reasoning, read_sampling, read_stream
 from groundwire.codecs.openai_chat.parts import read_parts
@@ -10,6 +9,7 @@ from groundwire.codecs.openai_chat.profile import DIALECT, present
 from groundwire.codecs.openai_chat.tools import read_choice, read_tools
 from groundwire.codecs.openai_chat.turn_reading import TurnReader, quick_turn, synthetic_id
 from groundwire.codecs.openai_chat.usual import read_usual
+from groundwire.codecs.wire.reading import as_list, as_text, expected, optional_bool, required_text
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import (

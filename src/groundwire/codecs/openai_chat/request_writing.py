@@ -1,10 +1,5 @@
 """A canonical request as a Chat request for one endpoint, with everything that was lost on the way."""
 
-from groundwire.codecs._ids import IdTable, names_by_id
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._openai import OPENAI_DIALECTS, SHARED_MEMBERS
-from groundwire.codecs._pairing import MISSING_RESULT, paired
-from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.openai_chat.declarations import NAME_RULE
 from groundwire.codecs.openai_chat.options import (
     write_format,
@@ -17,6 +12,11 @@ from groundwire.codecs.openai_chat.parts import describe_media, write_media, wri
 from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, Profile, note_foreign, own, visible
 from groundwire.codecs.openai_chat.tools import write_choice, write_tools
 from groundwire.codecs.openai_chat.turn_writing import TurnWriter
+from groundwire.codecs.wire.ids import IdTable, names_by_id
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.openai import OPENAI_DIALECTS, SHARED_MEMBERS
+from groundwire.codecs.wire.pairing import MISSING_RESULT, paired
+from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import CallItem, MediaPart, Message, Part, ResultItem, TextPart
 from groundwire.contracts.requests import FunctionTool, ModelRequest

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs._building import withdraw_calls, would_run_cut
-from groundwire.codecs._json import read_object
-from groundwire.codecs._reading import as_list, as_object, count_of
-from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, note_foreign, own, present, visible
 from groundwire.codecs.openai_chat.turn_reading import TurnReader
 from groundwire.codecs.openai_chat.turn_writing import TurnWriter
+from groundwire.codecs.wire.building import withdraw_calls, would_run_cut
+from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.reading import as_list, as_object, count_of
+from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import NotExpressible, WireError
 from groundwire.contracts.messages import CallItem, Item

@@ -3,11 +3,6 @@
 What was written cannot be taken back: an upstream that begins anew, or fails, ends the stream with an error frame.
 """
 
-from groundwire.codecs._building import would_run_cut
-from groundwire.codecs._failures import STATUS_OF
-from groundwire.codecs._json import dump
-from groundwire.codecs._sse import write_event
-from groundwire.codecs._warnings import Losses, WireWarning
 from groundwire.codecs.openai_chat.failures import encode_error
 from groundwire.codecs.openai_chat.options import wants_usage
 from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, own, visible
@@ -21,6 +16,11 @@ from groundwire.codecs.openai_chat.responses import (
     write_usage,
 )
 from groundwire.codecs.openai_chat.turn_writing import input_of
+from groundwire.codecs.wire.building import would_run_cut
+from groundwire.codecs.wire.failures import STATUS_OF
+from groundwire.codecs.wire.json import dump
+from groundwire.codecs.wire.sse import write_event
+from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotExpressible
 from groundwire.contracts.messages import CallItem, Item, Message, ReasoningItem, RefusalPart, TextPart

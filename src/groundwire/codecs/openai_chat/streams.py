@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from groundwire.codecs._building import parts_of
-from groundwire.codecs._json import kind_of, read_value
-from groundwire.codecs._sse import Event, SseReader
 from groundwire.codecs.openai_chat.choice_streams import ChoiceDecoder
 from groundwire.codecs.openai_chat.failures import failure_in, failure_of
 from groundwire.codecs.openai_chat.profile import DIALECT
 from groundwire.codecs.openai_chat.responses import decode_response, read_usage
+from groundwire.codecs.wire.building import parts_of
+from groundwire.codecs.wire.json import kind_of, read_value
+from groundwire.codecs.wire.sse import Event, SseReader
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Message

@@ -7,14 +7,14 @@ matter for answering a client (`_reply`, `_message_reply`) never go back to a pr
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs._ids import OPENAI_CHAT_IDS, derived_id, unique_id
-from groundwire.codecs._json import dump_text
-from groundwire.codecs._names import original_name
-from groundwire.codecs._reading import as_list, as_object, as_text, expected, optional_text
-from groundwire.codecs._results import read_arguments
 from groundwire.codecs.openai_chat.parts import read_part
 from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, present
 from groundwire.codecs.openai_chat.thinking import split_thinking
+from groundwire.codecs.wire.ids import OPENAI_CHAT_IDS, derived_id, unique_id
+from groundwire.codecs.wire.json import dump_text
+from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.reading import as_list, as_object, as_text, expected, optional_text
+from groundwire.codecs.wire.results import read_arguments
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError

@@ -4,13 +4,13 @@ The same for histories and for responses, except for what only a client may see,
 string where its own server did not make it a list.
 """
 
-from groundwire.codecs._ids import IdTable
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._results import object_arguments
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_chat.parts import write_parts
 from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, Profile, note_foreign, own, visible
 from groundwire.codecs.openai_chat.turn_reading import thinking_part
+from groundwire.codecs.wire.ids import IdTable
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.results import object_arguments
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import (
     CallItem,

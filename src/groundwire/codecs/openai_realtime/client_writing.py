@@ -6,13 +6,13 @@ last open call has its result, and not while a response is still under way. For 
 
 from collections.abc import Iterable
 
-from groundwire.codecs._live import note_foreign, own_hint, own_members
-from groundwire.codecs._media import encode_base64, write_data_url
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._warnings import Losses, WireWarning
 from groundwire.codecs.openai_realtime.conversations import write_item, write_result
 from groundwire.codecs.openai_realtime.naming import DIALECT, PCM, RATES, TOOL_NAMES
 from groundwire.codecs.openai_realtime.sessions import write_session
+from groundwire.codecs.wire.live import note_foreign, own_hint, own_members
+from groundwire.codecs.wire.media import encode_base64, write_data_url
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import NotExpressible
 from groundwire.contracts.frames import (

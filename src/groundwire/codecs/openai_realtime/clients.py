@@ -1,8 +1,11 @@
 """What a client of OpenAI Realtime says, as frames."""
 
-from groundwire.codecs._json import read_object
-from groundwire.codecs._live import read_bytes
-from groundwire.codecs._reading import (
+from groundwire.codecs.openai_realtime.conversations import read_item
+from groundwire.codecs.openai_realtime.naming import DIALECT, PCM
+from groundwire.codecs.openai_realtime.sessions import read_session
+from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.live import read_bytes
+from groundwire.codecs.wire.reading import (
     as_object,
     optional_int,
     optional_object,
@@ -10,9 +13,6 @@ from groundwire.codecs._reading import (
     required_text,
     rest_of,
 )
-from groundwire.codecs.openai_realtime.conversations import read_item
-from groundwire.codecs.openai_realtime.naming import DIALECT, PCM
-from groundwire.codecs.openai_realtime.sessions import read_session
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.frames import (

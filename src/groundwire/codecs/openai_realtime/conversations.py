@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from groundwire.codecs._json import dump_text
-from groundwire.codecs._live import kept, note_foreign, own_members, read_bytes, split_rate
-from groundwire.codecs._media import encode_base64, media_kind, read_data_url, write_data_url
-from groundwire.codecs._reading import as_object, optional_list, optional_text, required_text, rest_of
-from groundwire.codecs._results import read_arguments
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_realtime.naming import DIALECT
+from groundwire.codecs.wire.json import dump_text
+from groundwire.codecs.wire.live import kept, note_foreign, own_members, read_bytes, split_rate
+from groundwire.codecs.wire.media import encode_base64, media_kind, read_data_url, write_data_url
+from groundwire.codecs.wire.reading import as_object, optional_list, optional_text, required_text, rest_of
+from groundwire.codecs.wire.results import read_arguments
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError

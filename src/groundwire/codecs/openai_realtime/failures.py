@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from groundwire.codecs._failures import STATUS_OF, is_context_full
-from groundwire.codecs._json import dump_text
+from groundwire.codecs.wire.failures import STATUS_OF, is_context_full
+from groundwire.codecs.wire.json import dump_text
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.replies import Failure, FailureKind
 

@@ -1,6 +1,6 @@
 """Names of OpenAI Realtime: its dialect, the older names of its events, and its rule for tool names."""
 
-from groundwire.codecs._names import NameRule
+from groundwire.codecs.wire.names import NameRule
 from groundwire.contracts.frames import AudioFormat
 
 DIALECT = "openai-realtime"

@@ -6,14 +6,14 @@ lifecycle of responses and items, with ids that count up; a caller that serves s
 
 from collections.abc import Iterable
 
-from groundwire.codecs._live import note_foreign, own_hint, own_members
-from groundwire.codecs._media import encode_base64
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._warnings import Losses, WireWarning
 from groundwire.codecs.openai_realtime.failures import write_error
 from groundwire.codecs.openai_realtime.lifecycles import Lifecycle
 from groundwire.codecs.openai_realtime.naming import DIALECT, PCM, RATES, TOOL_NAMES
 from groundwire.codecs.openai_realtime.usages import status_of, write_usage
+from groundwire.codecs.wire.live import note_foreign, own_hint, own_members
+from groundwire.codecs.wire.media import encode_base64
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotExpressible
 from groundwire.contracts.frames import (

@@ -6,15 +6,15 @@ once, together: only then is it known that they are whole, and that nobody cance
 
 from collections.abc import Mapping
 
-from groundwire.codecs._building import withdraw_calls
-from groundwire.codecs._json import read_object
-from groundwire.codecs._live import kept, read_bytes
-from groundwire.codecs._names import original_name
-from groundwire.codecs._reading import count_of, rest_of
-from groundwire.codecs._results import read_arguments
 from groundwire.codecs.openai_realtime.failures import read_error
 from groundwire.codecs.openai_realtime.naming import BETA_NAMES, DIALECT, PCM
 from groundwire.codecs.openai_realtime.usages import read_finish, read_usage
+from groundwire.codecs.wire.building import withdraw_calls
+from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.live import kept, read_bytes
+from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.reading import count_of, rest_of
+from groundwire.codecs.wire.results import read_arguments
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.frames import (

@@ -5,9 +5,11 @@ The model stands in the address of the connection, so a setup of another API nam
 
 from typing import Any
 
-from groundwire.codecs._live import kept, merge, note_foreign, own_hint, own_members, put, take
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._reading import (
+from groundwire.codecs.openai_realtime.naming import DIALECT, RATES
+from groundwire.codecs.schemas.forms import to_openai
+from groundwire.codecs.wire.live import kept, merge, note_foreign, own_hint, own_members, put, take
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
     as_text,
@@ -20,9 +22,7 @@ from groundwire.codecs._reading import (
     required_text,
     rest_of,
 )
-from groundwire.codecs._schema import to_openai
-from groundwire.codecs._warnings import Losses
-from groundwire.codecs.openai_realtime.naming import DIALECT, RATES
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.frames import AudioFormat, SessionSetup, Transcription, TurnDetection
 from groundwire.contracts.messages import TextPart

@@ -1,10 +1,10 @@
 """Counters of a Realtime response, and how it ended."""
 
-from groundwire.codecs._building import unnamed_finish
-from groundwire.codecs._live import own_members
-from groundwire.codecs._reading import count_of
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_realtime.naming import DIALECT
+from groundwire.codecs.wire.building import unnamed_finish
+from groundwire.codecs.wire.live import own_members
+from groundwire.codecs.wire.reading import count_of
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import CallItem
 from groundwire.contracts.replies import Finish, FinishReason, Usage

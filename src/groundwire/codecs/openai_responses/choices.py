@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._reading import as_list, as_object, expected, optional_text
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_responses.dialect import kept, note_foreign, own, unknown, with_members
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.reading import as_list, as_object, expected, optional_text
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.requests import ToolChoice

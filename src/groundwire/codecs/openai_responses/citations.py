@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from groundwire.codecs._reading import count_of
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_responses.dialect import kept, note_foreign, own, text_or_none, unknown, with_members
+from groundwire.codecs.wire.reading import count_of
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Citation, TextPart
 

@@ -1,8 +1,8 @@
 """Tool declarations for OpenAI Responses, from the registry's tools. Knows nothing of requests."""
 
-from groundwire.codecs._conversions import Declaration, Schema, SchemaWarning
-from groundwire.codecs._names import NameRule, lint_description, lint_tool_name
-from groundwire.codecs._schema import to_openai
+from groundwire.codecs.schemas.conversions import Declaration, Schema, SchemaWarning
+from groundwire.codecs.schemas.forms import to_openai
+from groundwire.codecs.wire.names import NameRule, lint_description, lint_tool_name
 
 NAMES = NameRule(first="[A-Za-z0-9_-]", further="[A-Za-z0-9_-]", max_length=64)
 _MAX_DESCRIPTION = 1024

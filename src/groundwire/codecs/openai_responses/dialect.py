@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from groundwire.codecs._warnings import Losses
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Private
 

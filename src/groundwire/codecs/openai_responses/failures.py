@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from groundwire.codecs._failures import (
+from groundwire.codecs.openai_responses.dialect import text_or_none
+from groundwire.codecs.wire.failures import (
     STATUS_OF,
     body_text,
     is_context_full,
@@ -11,8 +12,7 @@ from groundwire.codecs._failures import (
     retry_after,
     should_retry,
 )
-from groundwire.codecs._json import dump_text, read_object
-from groundwire.codecs.openai_responses.dialect import text_or_none
+from groundwire.codecs.wire.json import dump_text, read_object
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.replies import Failure, FailureKind

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from groundwire.codecs._building import unnamed_finish
-from groundwire.codecs._reading import count_of
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_responses.dialect import DIALECT, kept, own, text_or_none
+from groundwire.codecs.wire.building import unnamed_finish
+from groundwire.codecs.wire.reading import count_of
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Item
 from groundwire.contracts.replies import Finish, FinishReason, Usage

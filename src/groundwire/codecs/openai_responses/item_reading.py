@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs._ids import OPENAI_RESPONSES_IDS, derived_id
-from groundwire.codecs._json import dump_text
-from groundwire.codecs._names import original_name
-from groundwire.codecs._reading import as_object, expected, optional_text, required_text
-from groundwire.codecs._results import read_arguments
 from groundwire.codecs.openai_responses.dialect import DIALECT, kept, unknown
 from groundwire.codecs.openai_responses.parts import read_parts
+from groundwire.codecs.wire.ids import OPENAI_RESPONSES_IDS, derived_id
+from groundwire.codecs.wire.json import dump_text
+from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.reading import as_object, expected, optional_text, required_text
+from groundwire.codecs.wire.results import read_arguments
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError

@@ -1,10 +1,5 @@
 """Items for an input or an output, to the wire. One writer serves one body; it knows its names, ids and losses."""
 
-from groundwire.codecs._ids import IdTable
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._pairing import MISSING_RESULT
-from groundwire.codecs._results import object_arguments
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_responses.dialect import (
     DEFAULT_PROFILE,
     DIALECT,
@@ -15,6 +10,11 @@ from groundwire.codecs.openai_responses.dialect import (
 )
 from groundwire.codecs.openai_responses.item_reading import ROLES, has_output_shape, is_list_by_default
 from groundwire.codecs.openai_responses.parts import write_parts
+from groundwire.codecs.wire.ids import IdTable
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.pairing import MISSING_RESULT
+from groundwire.codecs.wire.results import object_arguments
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 

@@ -1,10 +1,10 @@
 """How to answer: output format, reasoning, sampling. Both ways; knows no items and no tools."""
 
-from groundwire.codecs._openai import EFFORTS, effort_of
-from groundwire.codecs._openai_strict import write_strict
-from groundwire.codecs._reading import as_object, optional_bool, optional_text
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_responses.dialect import DIALECT, kept, note_foreign, own, unknown, with_members
+from groundwire.codecs.wire.openai import EFFORTS, effort_of
+from groundwire.codecs.wire.openai_strict import write_strict
+from groundwire.codecs.wire.reading import as_object, optional_bool, optional_text
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.requests import OutputFormat, ReasoningOptions, Sampling

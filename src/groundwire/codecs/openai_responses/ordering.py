@@ -5,9 +5,9 @@ This API is content with any order as long as calls and outputs match, so a hist
 
 from collections.abc import Sequence
 
-from groundwire.codecs._pairing import MISSING_RESULT, paired
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_responses.dialect import DIALECT, Profile, own
+from groundwire.codecs.wire.pairing import MISSING_RESULT, paired
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-from groundwire.codecs._media import decode_base64, guess_media_type, media_kind, read_data_url, write_data_url
-from groundwire.codecs._reading import as_list, as_object, expected, optional_text
-from groundwire.codecs._warnings import Losses
 from groundwire.codecs.openai_responses.citations import read_annotations, write_annotations
 from groundwire.codecs.openai_responses.dialect import (
     DIALECT,
@@ -16,6 +13,9 @@ from groundwire.codecs.openai_responses.dialect import (
     unknown,
     with_members,
 )
+from groundwire.codecs.wire.media import decode_base64, guess_media_type, media_kind, read_data_url, write_data_url
+from groundwire.codecs.wire.reading import as_list, as_object, expected, optional_text
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import MediaPart, NativePart, Part, RefusalPart, TextPart

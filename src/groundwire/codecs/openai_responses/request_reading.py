@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from groundwire.codecs._reading import (
+from groundwire.codecs.caching import ToolCache, once, read_body
+from groundwire.codecs.openai_responses.choices import read_choice
+from groundwire.codecs.openai_responses.dialect import DIALECT, unknown
+from groundwire.codecs.openai_responses.item_reading import read_input_items
+from groundwire.codecs.openai_responses.options import read_format, read_reasoning_options
+from groundwire.codecs.openai_responses.tools import read_tools
+from groundwire.codecs.wire.reading import (
     expected,
     optional_bool,
     optional_int,
@@ -11,12 +17,6 @@ from groundwire.codecs._reading import (
     optional_object,
     optional_text,
 )
-from groundwire.codecs.caching import ToolCache, once, read_body
-from groundwire.codecs.openai_responses.choices import read_choice
-from groundwire.codecs.openai_responses.dialect import DIALECT, unknown
-from groundwire.codecs.openai_responses.item_reading import read_input_items
-from groundwire.codecs.openai_responses.options import read_format, read_reasoning_options
-from groundwire.codecs.openai_responses.tools import read_tools
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item, Message, TextPart

@@ -2,10 +2,6 @@
 
 from collections.abc import Sequence
 
-from groundwire.codecs._ids import OPENAI_RESPONSES_IDS, IdTable
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._openai import OPENAI_DIALECTS, SHARED_MEMBERS
-from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.openai_responses.choices import write_choice
 from groundwire.codecs.openai_responses.declarations import NAMES
 from groundwire.codecs.openai_responses.dialect import (
@@ -20,6 +16,10 @@ from groundwire.codecs.openai_responses.item_writing import InputWriter
 from groundwire.codecs.openai_responses.options import write_format, write_reasoning_options, write_sampling
 from groundwire.codecs.openai_responses.ordering import is_stateful, matched, with_reasoning
 from groundwire.codecs.openai_responses.tools import write_tools
+from groundwire.codecs.wire.ids import OPENAI_RESPONSES_IDS, IdTable
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.openai import OPENAI_DIALECTS, SHARED_MEMBERS
+from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Item, Message, TextPart
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, ModelRequest

@@ -2,12 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from groundwire.codecs._building import withdraw_calls
-from groundwire.codecs._ids import IdRule, derived_id, unique_id
-from groundwire.codecs._json import read_object
-from groundwire.codecs._names import NameTable
-from groundwire.codecs._reading import as_list, count_of
-from groundwire.codecs._warnings import Encoded, Losses
 from groundwire.codecs.openai_responses.declarations import NAMES
 from groundwire.codecs.openai_responses.dialect import (
     DEFAULT_PROFILE,
@@ -22,6 +16,12 @@ from groundwire.codecs.openai_responses.finishes import read_finish, read_usage,
 from groundwire.codecs.openai_responses.item_reading import read_output_item
 from groundwire.codecs.openai_responses.item_writing import write_output_item
 from groundwire.codecs.openai_responses.request_writing import freeform_names, write_settings
+from groundwire.codecs.wire.building import withdraw_calls
+from groundwire.codecs.wire.ids import IdRule, derived_id, unique_id
+from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.reading import as_list, count_of
+from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError

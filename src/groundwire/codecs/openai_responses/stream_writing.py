@@ -7,9 +7,6 @@ where the parts come from.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from groundwire.codecs._json import dump
-from groundwire.codecs._sse import write_event
-from groundwire.codecs._warnings import Losses, WireWarning
 from groundwire.codecs.openai_responses.dialect import DIALECT, own, with_members
 from groundwire.codecs.openai_responses.failures import error_object
 from groundwire.codecs.openai_responses.item_writing import write_output_item
@@ -21,6 +18,9 @@ from groundwire.codecs.openai_responses.responses import (
     response_id_of,
     write_frame,
 )
+from groundwire.codecs.wire.json import dump
+from groundwire.codecs.wire.sse import write_event
+from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import (
     CallItem,

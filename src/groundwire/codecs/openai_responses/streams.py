@@ -8,16 +8,16 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from groundwire.codecs._building import ReplyBuilder
-from groundwire.codecs._failures import body_text
-from groundwire.codecs._ids import OPENAI_RESPONSES_IDS, derived_id
-from groundwire.codecs._json import dump_text, read_object, whole_text, without_halves
-from groundwire.codecs._names import original_name
-from groundwire.codecs._sse import Event, SseReader
 from groundwire.codecs.openai_responses.dialect import DIALECT, text_or_none
 from groundwire.codecs.openai_responses.failures import failure_in, failure_of
 from groundwire.codecs.openai_responses.item_reading import PARAGRAPH, read_output_item
 from groundwire.codecs.openai_responses.responses import read_time, reply_of
+from groundwire.codecs.wire.building import ReplyBuilder
+from groundwire.codecs.wire.failures import body_text
+from groundwire.codecs.wire.ids import OPENAI_RESPONSES_IDS, derived_id
+from groundwire.codecs.wire.json import dump_text, read_object, whole_text, without_halves
+from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.sse import Event, SseReader
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, RefusalPart, TextPart

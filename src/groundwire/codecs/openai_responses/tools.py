@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from groundwire.codecs._names import NameTable, fit_description
-from groundwire.codecs._openai_strict import write_strict
-from groundwire.codecs._reading import (
+from groundwire.codecs.openai_responses.dialect import DIALECT, Profile, kept, note_foreign, own, unknown, with_members
+from groundwire.codecs.schemas.forms import to_openai
+from groundwire.codecs.wire.names import NameTable, fit_description
+from groundwire.codecs.wire.openai_strict import write_strict
+from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
     expected,
@@ -13,9 +15,7 @@ from groundwire.codecs._reading import (
     optional_object,
     optional_text,
 )
-from groundwire.codecs._schema import to_openai
-from groundwire.codecs._warnings import Losses
-from groundwire.codecs.openai_responses.dialect import DIALECT, Profile, kept, note_foreign, own, unknown, with_members
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, NativeTool

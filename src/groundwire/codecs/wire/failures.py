@@ -1,0 +1,105 @@
+"""What providers' errors have in common: statuses, retry hints, and reading bodies that may be anything."""
+
+import re
+from collections.abc import Mapping
+
+from groundwire.codecs.wire.json import read_value
+from groundwire.contracts.canonical import JsonValue
+from groundwire.contracts.errors import WireError
+from groundwire.contracts.failures import FailureKind
+
+_BY_STATUS = {
+    400: FailureKind.INVALID_REQUEST,
+    401: FailureKind.AUTHENTICATION,
+    402: FailureKind.BILLING,
+    403: FailureKind.PERMISSION,
+    404: FailureKind.NOT_FOUND,
+    408: FailureKind.TIMEOUT,
+    409: FailureKind.CONFLICT,
+    413: FailureKind.TOO_LARGE,
+    422: FailureKind.INVALID_REQUEST,
+    429: FailureKind.RATE_LIMIT,
+    499: FailureKind.CANCELLED,
+    503: FailureKind.OVERLOADED,
+    504: FailureKind.TIMEOUT,
+    529: FailureKind.OVERLOADED,
+}
+
+STATUS_OF: dict[FailureKind, int] = {
+    FailureKind.INVALID_REQUEST: 400,
+    FailureKind.AUTHENTICATION: 401,
+    FailureKind.BILLING: 402,
+    FailureKind.PERMISSION: 403,
+    FailureKind.NOT_FOUND: 404,
+    FailureKind.CONFLICT: 409,
+    FailureKind.TOO_LARGE: 413,
+    FailureKind.CONTEXT_FULL: 400,
+    FailureKind.CONTENT_FILTER: 400,
+    FailureKind.MALFORMED_CALL: 502,
+    FailureKind.RATE_LIMIT: 429,
+    FailureKind.QUOTA: 429,
+    FailureKind.CANCELLED: 499,
+    FailureKind.TIMEOUT: 504,
+    FailureKind.OVERLOADED: 503,
+    FailureKind.SERVER: 500,
+    FailureKind.BAD_RESPONSE: 502,
+}
+"""The status with which each kind goes to a client, where its dialect has no other."""
+
+_CONTEXT = re.compile(
+    r"context.length|context size|context window|maximum context|too many tokens|prompt is too long"
+    r"|input token count.{0,200}?exceed"
+    r"|exceeds the maximum number of tokens",
+    re.IGNORECASE | re.DOTALL,
+)
+_MAX_BODY = 20_000
+_MAX_DELAY = 7 * 24 * 3600.0
+
+
+def kind_of_status(status: int) -> FailureKind:
+    """What a status alone says; anything unknown is the server's failure, except further 4xx."""
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    return FailureKind.INVALID_REQUEST if 400 <= status < 500 else FailureKind.SERVER
+
+
+def is_context_full(message: str) -> bool:
+    return _CONTEXT.search(message) is not None
+
+
+def read_body(body: bytes) -> JsonValue:
+    """The JSON of an error body, or None: proxies send HTML, plain text, or nothing."""
+    try:
+        return read_value(body)
+    except WireError:
+        return None
+
+
+def body_text(body: bytes) -> str:
+    """The body for the operator's eyes, cut to a length that a log can bear."""
+    return body[:_MAX_BODY].decode("utf-8", "replace")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, from `retry-after-ms` or `retry-after`. A date is the caller's to read: codecs have no clock."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    return _number(headers.get("retry-after"))
+
+
+def should_retry(headers: Mapping[str, str]) -> bool | None:
+    return {"true": True, "false": False}.get(headers.get("x-should-retry", "").lower())
+
+
+def read_duration(text: object) -> float | None:
+    """`34.4s`, as Google writes durations."""
+    return _number(text[:-1]) if isinstance(text, str) and text.endswith("s") else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text) if text else None
+    except ValueError:
+        return None
+    return number if number is not None and 0 <= number <= _MAX_DELAY else None
