@@ -6,6 +6,7 @@ from typing import Any
 from groundwire.codecs.gemini.casing import DIALECT, camel_keys, own_members, sendable, unknown_members
 from groundwire.codecs.gemini.profiles import Profile
 from groundwire.codecs.schemas.forms import from_openapi_subset, to_json_schema_subset, to_openapi_subset
+from groundwire.codecs.schemas.plain import is_plain
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.reading import as_list, as_object, optional_text, required_text
 from groundwire.codecs.wire.warnings import Losses
@@ -76,15 +77,20 @@ def encode_tools(
             continue
         if not functions:
             order.append({"functionDeclarations": functions})
-        functions.append(_encode_function(tool, place, names, losses, profile))
+        path = f"tools[{place}]"
+        wire: JsonObject = {"name": names.declare(tool.name, path)}
+        if tool.description is not None:
+            wire["description"] = tool.description
+        parameters = tool.parameters
+        if not tool.private and tool.freeform is None and not profile.native_schema and is_plain(parameters):
+            wire["parametersJsonSchema"] = parameters
+        else:
+            _complete_function(wire, tool, path, losses, profile)
+        functions.append(wire)
     return _shaped(functions, natives, shape) or order
 
 
-def _encode_function(tool: FunctionTool, place: int, names: NameTable, losses: Losses, profile: Profile) -> JsonObject:
-    path = f"tools[{place}]"
-    wire: JsonObject = {"name": names.declare(tool.name, path)}
-    if tool.description is not None:
-        wire["description"] = tool.description
+def _complete_function(wire: JsonObject, tool: FunctionTool, path: str, losses: Losses, profile: Profile) -> None:
     members = own_members(tool.private, losses, path) if tool.private else {}
     parameters = tool.parameters
     if tool.freeform is not None:
@@ -96,7 +102,6 @@ def _encode_function(tool: FunctionTool, place: int, names: NameTable, losses: L
         _add_parameters(wire, parameters, members, losses, path, profile)
     if members:
         wire.update(sendable(members))
-    return wire
 
 
 def _add_parameters(

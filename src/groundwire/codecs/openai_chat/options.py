@@ -71,7 +71,11 @@ def write_sampling(sampling: Sampling, body: JsonObject, kept: JsonObject, profi
 
 
 def read_limit(body: JsonObject, extras: JsonObject) -> int | None:
-    newer, older = optional_int(body, "max_completion_tokens"), optional_int(body, "max_tokens")
+    return keep_limit(optional_int(body, "max_completion_tokens"), optional_int(body, "max_tokens"), extras)
+
+
+def keep_limit(newer: int | None, older: int | None, extras: JsonObject) -> int | None:
+    """The limit under either of its names, with a note on which it was."""
     if newer is not None:
         if older is not None:
             extras["max_tokens"] = older
@@ -171,9 +175,13 @@ def write_reasoning(request: ModelRequest, body: JsonObject, profile: Profile, l
 
 
 def read_stream(body: JsonObject, extras: JsonObject) -> bool:
+    return keep_stream(optional_bool(body, "stream"), optional_object(body, "stream_options"), extras)
+
+
+def keep_stream(stream: bool | None, options: JsonObject | None, extras: JsonObject) -> bool:  # noqa: FBT001 - as read
     """Whether to stream. A stream that reports its usage is the shape that needs no note."""
-    stream = optional_bool(body, "stream")
-    options = optional_object(body, "stream_options")
+    if stream is None and options is None:
+        return False
     if stream is False:
         extras["_stream"] = True
     if options is not None and not (stream and options == _DEFAULT_STREAM):

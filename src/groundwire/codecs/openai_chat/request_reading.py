@@ -6,7 +6,7 @@ from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.codecs.openai_chat.options import read_format, read_limit, read_reasoning, read_sampling, read_stream
 from groundwire.codecs.openai_chat.parts import read_parts
 from groundwire.codecs.openai_chat.profile import DIALECT, present
-from groundwire.codecs.openai_chat.tools import read_choice, read_tools
+from groundwire.codecs.openai_chat.tools import keep_choice, read_tools
 from groundwire.codecs.openai_chat.turn_reading import TurnReader, quick_turn, synthetic_id
 from groundwire.codecs.openai_chat.usual import read_usual
 from groundwire.codecs.wire.reading import as_list, as_text, expected, optional_bool, required_text
@@ -39,20 +39,18 @@ def decode_request(
     body: bytes | JsonObject, *, model: str = "", stream: bool = False, cache: ToolCache | None = None
 ) -> ModelRequest:
     """The request; `model` stands in where the body has none, as with deployments that are named in the address."""
-    extras: JsonObject = {}
-    usual = read_usual(body, cache) if type(body) is bytes else None
+    usual = read_usual(body, cache) if type(body) is bytes and not stream else None
     if usual is not None:
-        source, items, tools = usual
-    else:
-        source = read_body(body, cache)
-        if source.get("model") is None and model:
-            source = {**source, "model": model}
-        extras = dict(present(source, _KNOWN))
-        functions = source.get("functions")
-        tools = once(cache if functions is None else None, source.get("tools"), DIALECT, lambda: read_tools(source))
-        if not tools and source.get("tools") == []:
-            extras["tools"] = []
-        items = _read_messages(source)
+        return usual
+    source = read_body(body, cache)
+    if source.get("model") is None and model:
+        source = {**source, "model": model}
+    extras: JsonObject = dict(present(source, _KNOWN))
+    functions = source.get("functions")
+    tools = once(cache if functions is None else None, source.get("tools"), DIALECT, lambda: read_tools(source))
+    if not tools and source.get("tools") == []:
+        extras["tools"] = []
+    items = _read_messages(source)
     return ModelRequest(
         model=required_text(source, "model"),
         items=items,
@@ -72,10 +70,7 @@ def _read_choice(source: JsonObject, extras: JsonObject, *, has_tools: bool) -> 
     for name, is_legacy in _CHOICES:
         value = source.get(name)
         if value is not None:
-            choice = read_choice(value, name, is_alone=not has_tools, is_legacy=is_legacy)
-            if choice is None:
-                extras[name] = value
-            return choice
+            return keep_choice(value, name, extras, has_tools=has_tools, is_legacy=is_legacy)
     return None
 
 

@@ -28,6 +28,7 @@ _GRAMMAR = frozenset({"type", "grammar"})
 _INPUT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 _NOT_AT_ROOT = frozenset({"anyOf", "oneOf", "allOf", "not", "enum", "const", "nullable", "$ref", "$dynamicRef"})
 _MODES = {"auto": "auto", "none": "none", "required": "required", "any": "required"}
+_AUTO = ToolChoice(mode="auto")
 
 
 def read_tools(body: JsonObject) -> tuple[DeclaredTool, ...]:
@@ -196,8 +197,19 @@ def _write_custom(tool: FunctionTool, name: str, path: str, profile: Profile, lo
     return {**entry, **outer} if isinstance(outer, dict) else entry
 
 
-def read_choice(value: Any, path: str, *, is_alone: bool, is_legacy: bool) -> ToolChoice | None:
-    """The choice; None for one that only this dialect knows, which is kept as it is."""
+def keep_choice(
+    value: Any, name: str, extras: JsonObject, *, has_tools: bool, is_legacy: bool = False
+) -> ToolChoice | None:
+    """The choice; one that only this dialect knows is kept as it is."""
+    if value == "auto" and has_tools and not is_legacy:
+        return _AUTO
+    choice = _read_choice(value, name, is_alone=not has_tools, is_legacy=is_legacy)
+    if choice is None:
+        extras[name] = value
+    return choice
+
+
+def _read_choice(value: Any, path: str, *, is_alone: bool, is_legacy: bool) -> ToolChoice | None:
     hints: JsonObject = {"_alone": True} if is_alone else {}
     if is_legacy:
         hints["_legacy"] = True

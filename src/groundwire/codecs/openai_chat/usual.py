@@ -10,12 +10,13 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from groundwire.codecs.caching import ToolCache
+from groundwire.codecs.openai_chat.options import keep_limit, keep_stream
 from groundwire.codecs.openai_chat.profile import DIALECT
-from groundwire.codecs.openai_chat.tools import function_tool, read_tools
+from groundwire.codecs.openai_chat.tools import function_tool, keep_choice, read_tools
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, ResultItem, TextPart
-from groundwire.contracts.requests import DeclaredTool
+from groundwire.contracts.requests import DeclaredTool, ModelRequest, Sampling
 
 _Word = Annotated[str, Meta(min_length=1)]
 _Tools = TypeVar("_Tools")
@@ -67,33 +68,28 @@ class _Tool(Struct, forbid_unknown_fields=True, gc=False):
 
 
 class _Request(Struct, Generic[_Tools], forbid_unknown_fields=True, gc=False):
-    model: str
+    model: _Word
     messages: list[_System | _Developer | _User | _Assistant | _Result]
     tools: _Tools = None  # type: ignore[assignment]  # a type of its own, or else Raw is not left unread
     tool_choice: Any = None
-    parallel_tool_calls: Any = None
-    temperature: Any = None
-    top_p: Any = None
-    max_tokens: Any = None
-    max_completion_tokens: Any = None
-    stream: Any = None
-    stream_options: Any = None
+    parallel_tool_calls: bool | None = None
+    temperature: int | float | None = None
+    top_p: int | float | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    stream: bool | None = None
+    stream_options: JsonObject | None = None
 
 
-_OPTIONS = (
-    "tool_choice", "parallel_tool_calls", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stream",
-    "stream_options",
-)  # fmt: skip
 _ROLES: dict[type, str] = {_System: "system", _Developer: "developer", _User: "user"}
+_DEFAULT_SAMPLING = Sampling()
 
 _decode = msgspec.json.Decoder(_Request[Annotated[list[_Tool], Meta(min_length=1)]]).decode
 _decode_around_tools = msgspec.json.Decoder(_Request[Raw]).decode
 
 
-def read_usual(
-    body: bytes, cache: ToolCache | None
-) -> tuple[JsonObject, tuple[Item, ...], tuple[DeclaredTool, ...]] | None:
-    """The options, the conversation and the tools of such a request; None for any other body, good or bad."""
+def read_usual(body: bytes, cache: ToolCache | None) -> ModelRequest | None:
+    """Such a request; None for any other body, good or bad."""
     try:
         wire = _decode(body) if cache is None else _decode_around_tools(body)
         tools = _read_tools(wire.tools, cache)
@@ -102,12 +98,20 @@ def read_usual(
     items = _read_messages(wire.messages)
     if items is None or tools is None:
         return None
-    options: JsonObject = {"model": wire.model}
-    for name in _OPTIONS:
-        value = getattr(wire, name)
-        if value is not None:
-            options[name] = value
-    return options, tuple(items), tools
+    extras: JsonObject = {}
+    choice, temperature, top_p = wire.tool_choice, wire.temperature, wire.top_p
+    is_default = temperature is None and top_p is None
+    return ModelRequest(
+        model=wire.model,
+        items=tuple(items),
+        tools=tools,
+        tool_choice=None if choice is None else keep_choice(choice, "tool_choice", extras, has_tools=bool(tools)),
+        parallel_calls=wire.parallel_tool_calls,
+        sampling=_DEFAULT_SAMPLING if is_default else Sampling(temperature=temperature, top_p=top_p),
+        max_output_tokens=keep_limit(wire.max_completion_tokens, wire.max_tokens, extras),
+        stream=keep_stream(wire.stream, wire.stream_options, extras),
+        extras={DIALECT: extras} if extras else {},
+    )
 
 
 def _read_tools(tools: Any, cache: ToolCache | None) -> tuple[DeclaredTool, ...] | None:

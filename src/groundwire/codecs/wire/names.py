@@ -62,10 +62,11 @@ class NameTable:
     clean form takes a name that one of them has.
     """
 
-    __slots__ = ("_losses", "_offered", "_rule", "_taken", "_valid", "_wire", "names")
+    __slots__ = ("_losses", "_offered", "_rule", "_taken", "_tools", "_valid", "_wire", "names")
 
     def __init__(self, rule: NameRule, losses: Losses, tools: Iterable[DeclaredTool] = ()) -> None:
-        self._offered = frozenset([tool.name for tool in tools if tool.kind == "function"])
+        self._tools = tools
+        self._offered: frozenset[str] | None = None
         self._rule = rule
         self._valid = _pattern_of(rule).fullmatch
         self._losses = losses
@@ -75,9 +76,7 @@ class NameTable:
 
     def fresh(self, losses: Losses) -> "NameTable":
         """An empty table under the same rule, for the same tools."""
-        table = NameTable(self._rule, losses)
-        table._offered = self._offered
-        return table
+        return NameTable(self._rule, losses, self._tools)
 
     def adopt(self, other: "NameTable") -> None:
         """Declare the tools of another table under the same rule."""
@@ -100,7 +99,7 @@ class NameTable:
         if known is not None:
             return known
         wire = name if self._valid(name) else self._cleaned(name)
-        if wire in self._taken or (wire != name and wire in self._offered):
+        if wire in self._taken or (wire != name and self._is_offered(wire)):
             wire = self._digested(wire, name)
         while wire in self._taken:  # somebody else's tool is called as this one would be
             wire = self._digested(wire, f"{wire}\n{name}")
@@ -109,6 +108,11 @@ class NameTable:
         if wire != name:
             self._losses.add("name_rewritten", path, f"{name!r} is sent as {wire!r}.")
         return wire
+
+    def _is_offered(self, name: str) -> bool:
+        if self._offered is None:  # hardly ever asked for
+            self._offered = frozenset([tool.name for tool in self._tools if tool.kind == "function"])
+        return name in self._offered
 
     def _cleaned(self, name: str) -> str:
         clean = "".join(sign if re.fullmatch(self._rule.further, sign) else "_" for sign in name)
