@@ -37,7 +37,7 @@ _NAMES = {"find_rooms": "find_rooms"}
 
 def _request(body: bytes, cache: ToolCache | None) -> bytes:
     request = openai_chat.decode_request(body, cache=cache)
-    return dump(gemini.encode_request(request, cache=cache).body)
+    return dump(gemini.encode_request(request, cache=cache, fragments=True).body)
 
 
 def _response() -> bytes:

@@ -1,12 +1,16 @@
+import json
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groundwire.codecs.wire.json import dump_text
+from groundwire.codecs.wire.json import dump, dump_text
 from groundwire.codecs.wire.results import (
+    arguments_fragment,
     object_arguments,
     object_result,
     read_arguments,
+    result_fragment,
     text_result,
     unwrap_arguments,
     wrap_arguments,
@@ -77,3 +81,32 @@ def test_any_result_comes_back_and_says_the_same_about_failing(text, failed):
 def test_any_object_keeps_its_meaning_through_text(response):
     text, failed = text_result(response)
     assert text_result(object_result(text, failed=failed)) == (text, failed)
+
+
+TEXTS = st.one_of(
+    st.text(),
+    st.dictionaries(st.sampled_from(["a", "output", "error"]), st.none() | st.text() | st.integers(), max_size=2).map(
+        json.dumps
+    ),
+    st.sampled_from(['{"a": 1,}', '{"a": "\\x"}', '{"a": 01}', '{"a": 1}}', '{"a": "\\ud800"}', " {}", "{"]),
+)
+
+
+@given(TEXTS, st.booleans())
+def test_a_result_that_stays_text_says_what_the_parsed_one_says(text, failed):
+    kept = json.loads(dump({"response": result_fragment(text, failed=failed)}))
+    assume("Infinity" not in json.dumps(kept))  # a number that no float holds is kept only as text
+    assert kept == json.loads(dump({"response": object_result(text, failed=failed)}))
+
+
+@given(TEXTS)
+def test_arguments_that_stay_text_say_what_the_parsed_ones_say(text):
+    kept = json.loads(dump([arguments_fragment(text)]))
+    assume("Infinity" not in json.dumps(kept))
+    assert kept == json.loads(dump([object_arguments(text)]))
+
+
+def test_an_object_keeps_its_text_to_the_letter():
+    assert dump([result_fragment('{"n": 1.10, "big": 123456789012345678901}', failed=False)]) == (
+        b'[{"n": 1.10, "big": 123456789012345678901}]'
+    )

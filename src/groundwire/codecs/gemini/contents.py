@@ -14,7 +14,7 @@ from groundwire.codecs.gemini.profiles import Profile
 from groundwire.codecs.wire.ids import GEMINI_IDS, derived_id
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.pairing import BEGINNING
-from groundwire.codecs.wire.results import object_arguments, object_result
+from groundwire.codecs.wire.results import arguments_fragment, object_arguments, object_result, result_fragment
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 
@@ -30,10 +30,11 @@ class ContentWriter:
     """Walks paired items once and collects `contents`."""
 
     __slots__ = (
-        "_asked", "_calls", "_losses", "_media", "_names", "_profile", "_results", "_results_role", "_spoken", "contents",
+        "_arguments_of", "_asked", "_calls", "_losses", "_media", "_names", "_profile", "_response_of", "_results",
+        "_results_role", "_spoken", "contents",
     )  # fmt: skip
 
-    def __init__(self, names: NameTable, losses: Losses, profile: Profile) -> None:
+    def __init__(self, names: NameTable, losses: Losses, profile: Profile, *, fragments: bool = False) -> None:
         self.contents: list[Wire] = []
         self._names = names
         self._losses = losses
@@ -44,6 +45,8 @@ class ContentWriter:
         self._results: list[tuple[int, Wire]] = []
         self._results_role: Any = "user"
         self._media: list[Wire] = []
+        self._arguments_of = arguments_fragment if fragments else object_arguments
+        self._response_of = result_fragment if fragments else object_result
 
     def write(self, items: Iterable[Item]) -> list[Wire]:
         for place, item in enumerate(items):
@@ -153,7 +156,7 @@ class ContentWriter:
             waiting.append((self._calls, call_id, name))
         self._calls += 1
         if not item.private and call_id is not None:
-            arguments = call.arguments if call.arguments is not None else object_arguments(call.raw)
+            arguments = call.arguments if call.arguments is not None else self._arguments_of(call.raw)
             if arguments is not None:
                 self._spoken.append({"functionCall": {"name": name, "id": call_id, "args": arguments}})
                 return
@@ -167,7 +170,7 @@ class ContentWriter:
             order, wire_id, name = waiting.pop(0) if len(waiting) > 1 else waiting[0]  # type: ignore[assignment]
         parts = item.parts
         if not item.private and len(parts) == 1 and type(parts[0]) is TextPart and wire_id is not None:
-            response = object_result(parts[0].text, failed=item.failed)
+            response = self._response_of(parts[0].text, failed=item.failed)
             written: Wire = {"functionResponse": {"name": name, "id": wire_id, "response": response}}
         else:
             if not self._results and item.private:

@@ -106,11 +106,13 @@ def decode_usage(value: Any) -> Usage | None:
     """Zeros are left out on the wire; thoughts count as output, prompts of built-in tools as input."""
     if not isinstance(value, dict):
         return None
-    wire = camel_keys(value)
+    wire = value if "promptTokenCount" in value else camel_keys(value)
     prompt, answer = wire.get("promptTokenCount"), wire.get("candidatesTokenCount")
     if type(prompt) is not int or type(answer) is not int:
         prompt, answer = count_of(wire, "promptTokenCount") or 0, count_of(wire, "candidatesTokenCount") or 0
-    total, thoughts, cached = count_of(wire, "totalTokenCount"), None, None
+    total, thoughts, cached = wire.get("totalTokenCount"), None, None
+    if type(total) is not int:
+        total = count_of(wire, "totalTokenCount")
     if len(wire) > 3:
         thoughts, cached = count_of(wire, "thoughtsTokenCount"), count_of(wire, "cachedContentTokenCount")
         prompt += count_of(wire, "toolUsePromptTokenCount") or 0

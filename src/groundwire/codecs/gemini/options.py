@@ -46,6 +46,7 @@ _GENERATION = frozenset({wire for _, wire in _SAMPLING}) | {"maxOutputTokens", "
 _CALLING = frozenset({"mode", "allowedFunctionNames"})
 _MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
 _NO_SAMPLING = Sampling()
+_AUTO = ToolChoice()
 
 Options = tuple[Sampling, int | None, OutputFormat | None, ReasoningOptions | None, JsonObject]
 
@@ -117,6 +118,8 @@ def decode_choice(value: Any) -> tuple[ToolChoice | None, JsonObject]:
 def encode_choice(request: ModelRequest, names: NameTable, losses: Losses, profile: Profile) -> JsonObject | None:
     """The `functionCallingConfig`; None to leave the decision to Gemini's own default."""
     choice = request.tool_choice
+    if choice == _AUTO and names.names and request.parallel_calls is None and not _wants_strict(request):
+        return {"mode": "AUTO"}
     if request.parallel_calls is False:
         losses.add("option_dropped", "parallel_calls", "Gemini cannot be told to make one call at a time.")
     wants_strict = _wants_strict(request)

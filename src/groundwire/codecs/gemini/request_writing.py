@@ -22,7 +22,10 @@ _NEWEST = Profile()
 _SYSTEM_ROLES = ("system", "developer")
 
 
-def encode_request(request: ModelRequest, *, profile: Profile = _NEWEST, cache: ToolCache | None = None) -> Encoded:
+def encode_request(
+    request: ModelRequest, *, profile: Profile = _NEWEST, cache: ToolCache | None = None, fragments: bool = False
+) -> Encoded:
+    """The body; with `fragments`, for a caller who only writes it, objects that are known as text stay text in it."""
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
     extras: dict[str, Any] = {}
@@ -36,7 +39,8 @@ def encode_request(request: ModelRequest, *, profile: Profile = _NEWEST, cache: 
         body["tools"] = _write_tools(request, names, losses, profile, extras.get("_tools"), cache)
         if not body["tools"] and "_tools" not in extras:
             del body["tools"]
-    body["contents"] = ContentWriter(names, losses, profile).write(paired(items, losses))  # type: ignore[assignment]
+    writer = ContentWriter(names, losses, profile, fragments=fragments)
+    body["contents"] = writer.write(paired(items, losses))  # type: ignore[assignment]
     choice = encode_choice(request, names, losses, profile)
     if choice is not None or "toolConfig" in extras:
         calling: JsonObject = {} if choice is None else {"functionCallingConfig": choice}

@@ -92,7 +92,8 @@ def with_unique_id(item: CallItem, taken: set[str]) -> CallItem:
 
 def id_prefix(reply_id: str, place: int, candidate: JsonObject | None = None) -> str:
     """What the ids of calls without one begin with: the same for the same response, however often it is read."""
-    if not _PLAIN_ID(reply_id):
+    is_plain = reply_id.isalnum() and reply_id.isascii() and len(reply_id) <= 28
+    if not is_plain and not _PLAIN_ID(reply_id):
         seed = reply_id or dump_text(candidate or {})
         reply_id = derived_id(seed, OPENAI_CHAT_IDS)[5:21]
     return f"call_{reply_id}_{place}" if place else f"call_{reply_id}"

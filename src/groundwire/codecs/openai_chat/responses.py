@@ -219,10 +219,13 @@ def _write_choice(
 ) -> JsonObject:
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
     for number, item in enumerate(items):
-        if would_run_cut(item, finish.reason):
-            losses.add("call_dropped", f"items[{number}]", "A call was cut off.")
-            continue
-        writer.add(message, item, f"items[{number}]")
+        path = f"items[{number}]"
+        if type(item) is not CallItem:
+            writer.add(message, item, path)
+        elif item.complete or not would_run_cut(item, finish.reason):
+            writer.add_call(message, item, path)
+        else:
+            losses.add("call_dropped", path, "A call was cut off.")
     choice: JsonObject = {
         "index": place,
         "message": message,

@@ -62,13 +62,12 @@ class NameTable:
     clean form takes a name that one of them has.
     """
 
-    __slots__ = ("_losses", "_offered", "_rule", "_taken", "_tools", "_valid", "_wire", "names")
+    __slots__ = ("_losses", "_offered", "_rule", "_taken", "_tools", "_wire", "names")
 
     def __init__(self, rule: NameRule, losses: Losses, tools: Iterable[DeclaredTool] = ()) -> None:
         self._tools = tools
         self._offered: frozenset[str] | None = None
         self._rule = rule
-        self._valid = _pattern_of(rule).fullmatch
         self._losses = losses
         self._wire: dict[str, str] = {}
         self._taken: set[str] = set()
@@ -86,7 +85,7 @@ class NameTable:
 
     def declare(self, name: str, path: str) -> str:
         """A tool that is on offer: its wire name leads back to it."""
-        if name in self._wire or name in self._taken or not self._valid(name):
+        if name in self._wire or name in self._taken or not self._is_valid(name):
             wire = self.wire(name, path)
             self.names[wire] = name
             return wire
@@ -98,7 +97,7 @@ class NameTable:
         known = self._wire.get(name)
         if known is not None:
             return known
-        wire = name if self._valid(name) else self._cleaned(name)
+        wire = name if self._is_valid(name) else self._cleaned(name)
         if wire in self._taken or (wire != name and self._is_offered(wire)):
             wire = self._digested(wire, name)
         while wire in self._taken:  # somebody else's tool is called as this one would be
@@ -108,6 +107,11 @@ class NameTable:
         if wire != name:
             self._losses.add("name_rewritten", path, f"{name!r} is sent as {wire!r}.")
         return wire
+
+    def _is_valid(self, name: str) -> bool:
+        """Every provider takes an identifier, which needs no pattern to be seen."""
+        is_plain = name.isascii() and name.isidentifier() and len(name) <= self._rule.max_length
+        return is_plain or _pattern_of(self._rule).fullmatch(name) is not None
 
     def _is_offered(self, name: str) -> bool:
         if self._offered is None:  # hardly ever asked for
