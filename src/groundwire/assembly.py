@@ -4,7 +4,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -18,6 +18,7 @@ from groundwire.contracts.requests import Dialect
 from groundwire.contracts.shapes import did_you_mean, explain_misfit
 from groundwire.providers.catalogue import Catalogue, ModelEntry
 from groundwire.providers.endpoints import AUTH_OF, Auth, Endpoint, checked_url, endpoints_from
+from groundwire.providers.faults import DEFAULT_RATE, ModelFaults
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.router import ModelRouter
 from groundwire.providers.secrets import Secret
@@ -31,6 +32,9 @@ from groundwire.runtime.runtime import Runtime as CoreRuntime
 from groundwire.runtime.runtime import RuntimeParts
 from groundwire.runtime.state import Reducer
 from groundwire.store import CheckpointFile, open_url
+
+if TYPE_CHECKING:
+    from groundwire.providers.scripted import ScriptedModel
 
 CONFIG_FILE = "groundwire.toml"
 DEFAULT_STORE = "sqlite:///groundwire.db"
@@ -65,6 +69,17 @@ class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid
     ca_file: str = ""
 
 
+class SimulatorSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What the built-in model `sim`, and `groundwire simulate`, say and do wrong unless they are told otherwise.
+
+    `script` is a file of answers and rules; `faults` is the seed of a plan that strikes the share `rate` of requests.
+    """
+
+    script: str = ""
+    faults: int | None = None
+    rate: Annotated[float, Meta(ge=0, le=1)] = DEFAULT_RATE
+
+
 class LocalSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The model behind the provider `local`: a GGUF file. Without a path there is none."""
 
@@ -74,7 +89,7 @@ class LocalSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What `groundwire.toml` may say. A relative checkpoint path starts at the file's folder."""
+    """What `groundwire.toml` may say. Relative paths of a checkpoint and a script start at the file's folder."""
 
     store: StoreSettings = field(default_factory=StoreSettings)
     audit: AuditSettings = field(default_factory=AuditSettings)
@@ -83,6 +98,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     profiles: dict[str, Profile] = field(default_factory=dict)
     policies: tuple[PolicyRule, ...] = ()
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
+    simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
     local: LocalSettings = field(default_factory=LocalSettings)
     models: tuple[ModelEntry, ...] = ()
     default_provider: str = ""
@@ -140,17 +156,15 @@ def open_models(
     endpoints = endpoints_from(environ)
     for name, wanted in settings.providers.items():
         endpoints[name] = _endpoint(name, wanted, environ)
-    from groundwire.providers.scripted import ScriptedModel, ScriptedProvider  # only those who ask a model need it
-
-    note = WireWarning(code="simulated", path="model", message="The built-in model answered; it understands nothing.")
-    providers: dict[str, Provider] = {SIMULATED: ScriptedProvider(ScriptedModel(), warnings=(note,))}
+    clock = clock or SystemClock()
+    providers: dict[str, Provider] = {SIMULATED: _simulated_provider(settings.simulator, clock)}
     if settings.local.path:
         from groundwire.providers.local import LocalProvider
 
         local = settings.local
         providers["local"] = LocalProvider(local.path, context_size=local.context_size, threads=local.threads)
     for name, endpoint in endpoints.items():
-        providers[name] = _http_provider(endpoint, clock or SystemClock())
+        providers[name] = _http_provider(endpoint, clock)
     default = environ.get("GROUNDWIRE_DEFAULT_PROVIDER") or settings.default_provider
     if default and default not in providers:
         raise ConfigError(f"The default provider {default!r} is not set up.", hint=f"there are {', '.join(providers)}")
@@ -158,6 +172,23 @@ def open_models(
         settings.models, providers=providers, default_provider=default or ("" if endpoints else SIMULATED)
     )
     return ModelRouter(catalogue, providers)
+
+
+def scripted_model(wanted: SimulatorSettings) -> "ScriptedModel":
+    """The model that says what the settings' script says, with the faults that they plan."""
+    from groundwire.providers.scripted import ScriptedModel  # only those who ask a model need it
+    from groundwire.providers.scripts import Script, read_script
+
+    script = read_script(wanted.script) if wanted.script else Script()
+    faults = ModelFaults(seed=wanted.faults, rate=wanted.rate) if wanted.faults is not None else None
+    return ScriptedModel(*script.answers, rules=script.rules, faults=faults)
+
+
+def _simulated_provider(wanted: SimulatorSettings, clock: Clock) -> Provider:
+    from groundwire.providers.scripted import ScriptedProvider
+
+    note = WireWarning(code="simulated", path="model", message="The built-in model answered; it understands nothing.")
+    return ScriptedProvider(scripted_model(wanted), clock=clock, name=SIMULATED, warnings=(note,))
 
 
 def _endpoint(name: str, wanted: ProviderSettings, environ: Mapping[str, str]) -> Endpoint:
@@ -203,6 +234,11 @@ def load_settings(path: str | Path | None = None, environ: Mapping[str, str] | N
         checkpoint = str(file.parent / settings.audit.checkpoint)
         settings = msgspec.structs.replace(
             settings, audit=msgspec.structs.replace(settings.audit, checkpoint=checkpoint)
+        )
+    if settings.simulator.script:
+        script = str(file.parent / settings.simulator.script)
+        settings = msgspec.structs.replace(
+            settings, simulator=msgspec.structs.replace(settings.simulator, script=script)
         )
     return settings
 

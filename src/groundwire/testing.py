@@ -21,7 +21,8 @@ from groundwire.contracts.errors import ErrorType
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.results import ErrorInfo, ToolResult
 from groundwire.providers.faults import Fault, FaultKind, ModelFaults
-from groundwire.providers.scripted import Answer, Ask, Rule, ScriptedModel
+from groundwire.providers.scripted import ScriptedModel, ScriptedProvider
+from groundwire.providers.scripts import Answer, Ask, Rule
 from groundwire.registry import Registry, Tool, tool
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.dispatcher import STEPS
@@ -40,6 +41,7 @@ __all__ = [
     "ModelFaults",
     "Rule",
     "ScriptedModel",
+    "ScriptedProvider",
     "StaticFlags",
     "assert_failed",
     "assert_ok",
@@ -164,8 +166,10 @@ async def simulator(
     """
     from groundwire.simulator.app import Simulator
 
-    scripted = model or ScriptedModel(*answers, rules=rules)
-    async with Simulator(scripted, faults=faults, key=key, clock=clock, piece=piece, pause=pause) as running:
+    if model is not None and (answers or rules or faults):
+        raise ValueError("a model brings its own answers, rules and faults")
+    scripted = model or ScriptedModel(*answers, rules=rules, faults=faults)
+    async with Simulator(scripted, key=key, clock=clock, piece=piece, pause=pause) as running:
         yield running
 
 

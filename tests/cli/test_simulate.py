@@ -11,8 +11,8 @@ import pytest
 
 from groundwire.contracts.errors import ConfigError
 from groundwire.providers.reqwest import ReqwestTransport
+from groundwire.providers.scripts import Answer, Ask, Rule, Script, read_script
 from groundwire.providers.transport import HttpRequest
-from groundwire.simulator.scripts import read_script
 
 LIMIT = 60
 SCRIPT = {
@@ -74,6 +74,16 @@ async def test_it_serves_its_script_until_it_is_stopped(script, number):
     assert url == f"{told['url']}/v1"
     assert (refused, told["environment"]["OPENAI_API_KEY"]) == (401, "k")
     assert called["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "get_weather"
+    assert ruled["choices"][0]["message"]["content"] == "I will look."
+
+
+async def test_what_the_command_line_leaves_open_is_taken_from_the_settings(script):
+    Path("groundwire.toml").write_text('[simulator]\nscript = "script.json"\n')
+    async with simulating("--json") as process:
+        url = json.loads(await process.stdout.readline())["environment"]["OPENAI_BASE_URL"]
+        _, ruled = await ask(url, "a refund, please")
+        process.terminate()
+        await process.communicate()
     assert ruled["choices"][0]["message"]["content"] == "I will look."
 
 
@@ -147,14 +157,11 @@ def test_a_script_that_is_not_there_is_a_clear_error(groundwire, empty):
 
 
 def test_a_script_may_be_toml(empty):
-    from groundwire.contracts.messages import say
-    from groundwire.contracts.requests import ModelRequest
-
     Path("script.toml").write_text(TOML)
-    model = read_script("script.toml")
-    first = model.answer(ModelRequest(model="m", items=(say("user", "hi"),)))
-    ruled = model.answer(ModelRequest(model="m", items=(say("user", "refund"),)))
-    assert (first.text, ruled.calls[0].name, ruled.calls[0].arguments) == ("Hello.", "find_order", {"number": 7})
+    call = Ask("find_order", {"number": 7})
+    assert read_script("script.toml") == Script(
+        answers=("Hello.",), rules=(Rule("refund", Answer("I will look.", (call,))),)
+    )
 
 
 def test_an_error_says_where_in_the_script_it_is(empty):

@@ -17,7 +17,8 @@ from groundwire.providers.endpoints import AUTH_OF, Endpoint
 from groundwire.providers.http import HttpProvider
 from groundwire.providers.reqwest import ReqwestTransport
 from groundwire.providers.retries import RetryPolicy
-from groundwire.providers.scripted import Answer, Ask, ScriptedModel
+from groundwire.providers.scripted import ScriptedModel
+from groundwire.providers.scripts import Answer, Ask
 from groundwire.providers.secrets import HIDDEN, Secret
 from groundwire.simulator.http import HttpServer, Response
 from groundwire.testing import FakeClock

@@ -4,6 +4,7 @@ from groundwire.assembly import Settings, load_settings, open_models
 from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.messages import say
 from groundwire.contracts.requests import ModelRequest
+from groundwire.providers.faults import FaultKind, ModelFaults
 
 
 @pytest.mark.parametrize("name", ["gpt-9", "gemini-flash", "gemini/gemini-3-flash", "sim", "anything"])
@@ -93,3 +94,33 @@ def test_a_local_model_whose_file_is_missing_is_named(tmp_path):
 
 def test_settings_without_any_provider_are_the_default():
     assert Settings().providers == {}
+
+
+async def test_the_built_in_model_follows_the_script_and_the_faults_of_the_settings(tmp_path):
+    (tmp_path / "script.json").write_text('{"answers": ["Hello."]}')
+    calm = open_models(write(tmp_path, '[simulator]\nscript = "script.json"'), environ={})
+    wild = open_models(write(tmp_path, '[simulator]\nscript = "script.json"\nfaults = 2\nrate = 1.0'), environ={})
+    request = ModelRequest(model="sim", items=(say("user", "hi"),))
+    assert (await calm.complete(request)).text == "Hello."
+    expected = ModelFaults(seed=2, rate=1.0).fault(0)
+    assert expected is not None
+    assert expected.kind is FaultKind.THINKING_LEAK
+    assert (await wild.complete(request)).text.endswith("</think>Hello.")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[simulator]\nrate = 1.01", r"simulator\.rate"),
+        ("[simulator]\nrate = -0.01", r"simulator\.rate"),
+        ("[simulator]\nseed = 1", "seed"),
+    ],
+)
+def test_a_plan_of_faults_that_means_nothing_is_refused(tmp_path, text, words):
+    with pytest.raises(ConfigError, match=words):
+        write(tmp_path, text)
+
+
+def test_a_script_that_is_not_there_is_named_when_models_are_opened(tmp_path):
+    with pytest.raises(ConfigError, match=r"gone\.json"):
+        open_models(write(tmp_path, '[simulator]\nscript = "gone.json"'), environ={})

@@ -17,14 +17,16 @@ from groundwire.contracts.replies import ReplyEnded
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.providers.catalogue import Catalogue, ModelEntry
 from groundwire.providers.router import ModelRouter, without_private
-from groundwire.providers.scripted import Answer, ScriptedModel, ScriptedProvider
+from groundwire.providers.scripted import ScriptedModel, ScriptedProvider
+from groundwire.providers.scripts import Answer
+from groundwire.testing import FakeClock
 
 
 class Recording(ScriptedProvider):
     """A scripted provider that keeps what it was asked."""
 
     def __init__(self, *answers):
-        super().__init__(ScriptedModel(*answers))
+        super().__init__(ScriptedModel(*answers), clock=FakeClock())
         self.asked = []
         self.closed = False
 

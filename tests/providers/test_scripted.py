@@ -7,7 +7,9 @@ from groundwire.contracts.replies import FinishReason, ReplyEnded, TextDelta
 from groundwire.contracts.requests import FunctionTool, ModelRequest, ToolChoice
 from groundwire.providers.choosing import arguments_for
 from groundwire.providers.faults import DEFAULT_FAULTS, Fault, FaultKind, ModelFaults, spoil
-from groundwire.providers.scripted import Answer, Ask, Rule, ScriptedModel, ScriptedProvider, steps_taken
+from groundwire.providers.scripted import ScriptedModel, ScriptedProvider, steps_taken
+from groundwire.providers.scripts import Answer, Ask, Rule
+from groundwire.testing import FakeClock
 
 WEATHER = FunctionTool(
     name="get_weather",
@@ -53,7 +55,9 @@ def test_a_scripted_failure_is_raised_as_a_provider_would():
 
 
 async def test_in_process_a_stream_says_the_same_as_the_whole():
-    provider = ScriptedProvider(ScriptedModel(Answer("Hello there, how are you?", reasoning="greet")), piece=5)
+    provider = ScriptedProvider(
+        ScriptedModel(Answer("Hello there, how are you?", reasoning="greet")), clock=FakeClock(), piece=5
+    )
     request = ask(say("user", "x"))
     parts = [part async for part in provider.stream(request)]
     whole = await provider.complete(request)

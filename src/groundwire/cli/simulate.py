@@ -33,24 +33,27 @@ def simulate(
 
     It speaks OpenAI Chat, OpenAI Responses, Anthropic Messages, Gemini and Gemini Live, and refuses what they refuse. It
     prints what to export, and serves until Ctrl-C. Without a script it chooses tools by the words of the last message.
+    What is not said here is taken from [simulator] in groundwire.toml.
     """
     import asyncio
 
     from groundwire.contracts.errors import ConfigError
 
-    if rate is not None and seed is None:
-        raise click.UsageError("--rate says how often the faults of --faults strike; name a seed too.")
     try:
         from groundwire.simulator.app import Simulator
     except ImportError as error:
         message = f"The simulator needs {error.name}, which is not installed."
         raise ConfigError(message, hint="pip install 'groundwire[simulator]'") from None
-    from groundwire.providers.faults import ModelFaults
-    from groundwire.simulator.scripts import read_script
+    from msgspec.structs import replace
 
-    model = read_script(script) if script is not None else None
-    faults = ModelFaults(seed=seed, rate=0.1 if rate is None else rate) if seed is not None else None
-    asyncio.run(_serve(Simulator(model, faults=faults, key=key, keep=0), host, port, as_json=as_json))
+    from groundwire.assembly import scripted_model
+    from groundwire.cli.opening import read_settings
+
+    given = {"script": script, "faults": seed, "rate": rate}
+    wanted = replace(read_settings().simulator, **{name: value for name, value in given.items() if value is not None})
+    if rate is not None and wanted.faults is None:
+        raise click.UsageError("--rate says how often the faults of --faults strike; name a seed too.")
+    asyncio.run(_serve(Simulator(scripted_model(wanted), key=key, keep=0), host, port, as_json=as_json))
 
 
 async def _serve(simulator: "Simulator", host: str, port: int, *, as_json: bool) -> None:

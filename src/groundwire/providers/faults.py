@@ -1,6 +1,6 @@
 """What can go wrong with a model, on purpose and by plan: the same seed gives the same faults on every machine.
 
-A fault is data; the simulator acts it out on the socket. The scripted provider, in process, knows no faults.
+A fault is data. The simulator acts it out on the socket; the scripted provider, in process, as a client would meet it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from groundwire.codecs.wire.building import withdraw_calls
+from groundwire.codecs.wire.failures import kind_of_status
+from groundwire.codecs.wire.ids import unique_id
+from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import CallItem, Item, Message, TextPart
-from groundwire.contracts.replies import Finish, FinishReason, Reply
+from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyEnded, ReplyPart, ReplyStarted
+
+PAGE = b"<!doctype html><html><head><title>One moment</title></head><body><h1>One moment, please</h1></body></html>"
+"""What WRONG_CONTENT_TYPE sends instead of an answer."""
 
 
 class FaultKind(StrEnum):
@@ -74,6 +80,10 @@ DEFAULT_FAULTS: tuple[Fault, ...] = (
 )
 
 
+DEFAULT_RATE = 0.1
+"""The share of requests that meet a fault where only a seed is named."""
+
+
 class ModelFaults:
     """Which request (counted from 0) meets which fault: as listed in `at`, else by chance from `faults`."""
 
@@ -99,6 +109,40 @@ class ModelFaults:
             return None
         chance = Random(f"{self._seed}:{number}")  # noqa: S311 - repeatable, protects nothing
         return chance.choice(self._faults) if chance.random() < self._rate else None
+
+
+def failure_of(fault: Fault) -> Failure:
+    """An error status as a provider would word it."""
+    words = {429: "Rate limit reached. Please try again later.", 529: "Overloaded", 503: "The model is overloaded."}
+    message = words.get(fault.status, "The server had an error while processing your request.")
+    return Failure(
+        kind=kind_of_status(fault.status), message=message, status=fault.status, retry_after=fault.retry_after
+    )
+
+
+def cut_parts(parts: Sequence[ReplyPart], at_byte: int) -> list[ReplyPart]:
+    """What a client has passed on when a stream breaks after so many bytes of its texts; never the end."""
+    kept: list[ReplyPart] = []
+    left = at_byte
+    for part in parts:
+        left -= len(getattr(part, "text", "").encode("utf-8", "surrogatepass"))
+        if left < 0 or isinstance(part, ReplyEnded):
+            break
+        kept.append(part)
+    return [] if all(isinstance(part, ReplyStarted) for part in kept) else kept
+
+
+def numbered_ids(reply: Reply) -> Reply:
+    """What a client makes of calls that all have the first one's id."""
+    taken: list[str] = []
+    items: list[Item] = []
+    for item in reply.items:
+        if isinstance(item, CallItem):
+            taken.append(unique_id(taken[0] if taken else item.call.call_id, taken))
+            items.append(replace(item, call=replace(item.call, call_id=taken[-1])))
+        else:
+            items.append(item)
+    return replace(reply, items=tuple(items))
 
 
 def spoil(reply: Reply, fault: Fault | None) -> Reply:

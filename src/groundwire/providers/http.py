@@ -28,23 +28,17 @@ from groundwire.contracts.replies import (
     ReplyFailed,
     ReplyPart,
     ReplyStarted,
-    WireWarning,
 )
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.providers.endpoints import Endpoint, headers_of, url_of
+from groundwire.providers.failing import unreachable, unreadable
+from groundwire.providers.overrides import allowed
 from groundwire.providers.profiles import profile_of
 from groundwire.providers.retries import delay_before, seconds_until
 from groundwire.providers.secrets import Secret
-from groundwire.providers.transforms import apply_to_request, apply_to_response, names_unknown
+from groundwire.providers.transforms import apply_to_request, apply_to_response, names_unknown, skipped
 from groundwire.providers.transport import HttpRequest, HttpResponse, Transport, TransportError
 
-RESERVED = frozenset({
-    "model", "messages", "tools", "tool_choice", "response_format", "stream", "input", "instructions", "system",
-    "contents", "systemInstruction", "toolConfig",
-})  # fmt: skip
-"""Members that the request owns: overrides of them are ignored."""
-
-_MAX_ERROR_BODY = 1_000_000
 _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 _NO_OPTIONS = SendOptions()
 
@@ -98,15 +92,15 @@ class HttpProvider:
     def _encode(self, request: ModelRequest, options: SendOptions) -> Encoded:
         profile = profile_of(self.endpoint.dialect, self.endpoint.name, request.model)
         encoded = self._codec.encode_request(request, profile=profile)
-        body: JsonObject = {**encoded.body, **_allowed(self.endpoint.overrides), **_allowed(options.overrides)}
+        body: JsonObject = {**encoded.body, **allowed(self.endpoint.overrides), **allowed(options.overrides)}
         warnings = encoded.warnings
         if unknown := names_unknown(options):
             raise ConfigError(f"There is no transform {', '.join(unknown)}.")
         if self.endpoint.dialect == "openai-chat":
             body = apply_to_request(body, options)
-        elif options.message_transforms or options.tool_transforms or options.response_transforms:
-            message = f"Transforms work on the OpenAI-chat shape; {self.endpoint.dialect} skips them."
-            warnings = (*warnings, WireWarning(code="transforms_skipped", path="", message=message))
+        else:
+            reason = f"Transforms work on the OpenAI-chat shape; {self.endpoint.dialect} skips them."
+            warnings = (*warnings, *skipped(options, reason))
         return replace(encoded, body=body, warnings=warnings)
 
     async def _ask_once(self, request: ModelRequest, encoded: Encoded, options: SendOptions) -> Reply:
@@ -114,7 +108,7 @@ class HttpProvider:
         try:
             data = await response.read()
         except TransportError as error:
-            raise self._broken(error) from None
+            raise unreachable(error, self.endpoint.name) from None
         if response.status >= 300:
             raise self._failed(self._codec.decode_error(response.status, data, response.headers), response)
         return self._decode(data, encoded, options, response)
@@ -129,7 +123,7 @@ class HttpProvider:
                 body = apply_to_response(body, options)
             reply = self._codec.decode_response(body, names=encoded.names)
         except WireError as error:
-            raise self._unreadable(error, data, response) from None
+            raise self._failed(unreadable(error, data), response) from None
         self._refuse_nothing(reply, response)
         return replace(reply, warnings=(*encoded.warnings, *reply.warnings))
 
@@ -181,7 +175,7 @@ class HttpProvider:
                 for part in decoder.feed(chunk):
                     yield part
         except TransportError as error:
-            raise self._broken(error) from None
+            raise unreachable(error, self.endpoint.name) from None
         finally:
             await response.close()
         for part in decoder.finish():
@@ -192,7 +186,7 @@ class HttpProvider:
         try:
             data = await response.read()
         except TransportError as error:
-            raise self._broken(error) from None
+            raise unreachable(error, self.endpoint.name) from None
         return parts_of(self._decode(data, encoded, options, response))
 
     async def _send(
@@ -209,11 +203,11 @@ class HttpProvider:
         try:
             return await self._transport.send(outgoing)
         except TransportError as error:
-            raise self._broken(error) from None
+            raise unreachable(error, self.endpoint.name) from None
 
     async def _read_error(self, response: HttpResponse) -> bytes:
         try:
-            return (await response.read())[:_MAX_ERROR_BODY]
+            return await response.read()
         except TransportError:
             return b""
 
@@ -244,21 +238,3 @@ class HttpProvider:
             if _SECRET_HEADER.search(name):
                 text = Secret(value.removeprefix("Bearer ")).hide_in(text)
         return text
-
-    def _broken(self, error: TransportError) -> ProviderError:
-        message = f"{self.endpoint.name}: {error.message}"
-        failure = Failure(kind=error.kind, message=message, status=504 if error.kind == "timeout" else 502)
-        return ProviderError(failure, hint=f"provider {self.endpoint.name}")
-
-    def _unreadable(self, error: WireError, data: bytes, response: HttpResponse) -> ProviderError:
-        failure = Failure(
-            kind=FailureKind.BAD_RESPONSE,
-            message=f"The provider's answer cannot be read: {error.message}",
-            status=502,
-            body=data[:20_000].decode("utf-8", "replace"),
-        )
-        return self._failed(failure, response)
-
-
-def _allowed(overrides: JsonObject) -> JsonObject:
-    return {key: value for key, value in overrides.items() if key not in RESERVED} if overrides else overrides

@@ -24,10 +24,11 @@ from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyPart, WireWarning
+from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyPart
 from groundwire.contracts.requests import ModelRequest, SendOptions
-from groundwire.providers.http import RESERVED
 from groundwire.providers.local_answers import Question, pose, read_answer
+from groundwire.providers.overrides import allowed
+from groundwire.providers.transforms import skipped
 
 Runner: TypeAlias = Callable[[JsonObject, Callable[[JsonObject], bool]], None]
 """Answers a Chat request in chunks, and stops where the listener says True."""
@@ -187,12 +188,9 @@ def _check_file(path: Path) -> None:
 
 
 def _with_options(question: Question, options: SendOptions) -> Question:
-    allowed = {key: value for key, value in options.overrides.items() if key not in RESERVED}
-    warnings = question.warnings
-    if options.message_transforms or options.tool_transforms or options.response_transforms:
-        message = "Transforms are for servers; a local model skips them."
-        warnings = (*warnings, WireWarning(code="transforms_skipped", path="", message=message))
-    return replace(question, body={**question.body, **allowed}, warnings=warnings)
+    notes = skipped(options, "Transforms are for servers; a local model skips them.")
+    body = {**question.body, **allowed(options.overrides)}
+    return replace(question, body=body, warnings=(*question.warnings, *notes))
 
 
 def _news(parts: list[ReplyPart], question: Question) -> list[ReplyPart]:

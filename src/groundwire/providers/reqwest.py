@@ -15,7 +15,7 @@ from pyreqwest.response import Response
 
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.failures import FailureKind
-from groundwire.providers.transport import HttpRequest, HttpResponse, Timeouts, TransportError
+from groundwire.providers.transport import BROKEN, LATE, HttpRequest, HttpResponse, Timeouts, TransportError
 
 
 class ReqwestTransport:
@@ -106,12 +106,12 @@ def _translated(error: exceptions.PyreqwestError) -> TransportError:
     if isinstance(error, exceptions.ConnectTimeoutError):
         return TransportError(FailureKind.TIMEOUT, "The connection was not made in time.")
     if isinstance(error, exceptions.RequestTimeoutError):
-        return TransportError(FailureKind.TIMEOUT, "The answer did not come in time.")
+        return TransportError(FailureKind.TIMEOUT, LATE)
     if isinstance(error, exceptions.ConnectError):
         return TransportError(FailureKind.OVERLOADED, "No connection could be made.")
     if isinstance(error, exceptions.BuilderError):
         return _bad_address()
-    return TransportError(FailureKind.BAD_RESPONSE, "The connection broke before the answer was complete.")
+    return TransportError(FailureKind.BAD_RESPONSE, BROKEN)
 
 
 def _bad_address() -> TransportError:

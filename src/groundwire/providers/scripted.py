@@ -1,6 +1,6 @@
 """A model that says what it was told to say: for tests, for trying things out offline, and behind the simulator.
 
-It keeps no state. How far a script has come is read from the conversation, so any process gives the same answer:
+The model keeps no state. How far a script has come is read from the conversation, so any process gives the same answer:
 
     model = ScriptedModel(
         Answer(calls=(Ask("get_weather", {"city": "Tokyo"}),)),
@@ -11,70 +11,31 @@ It keeps no state. How far a script has come is read from the conversation, so a
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from groundwire.codecs.wire.building import parts_of
-from groundwire.codecs.wire.ids import OPENAI_CHAT_IDS, derived_id
-from groundwire.codecs.wire.json import dump_text
-from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.errors import ProviderError
-from groundwire.contracts.failures import Failure
-from groundwire.contracts.messages import (
-    CallItem,
-    Item,
-    Message,
-    NativeItem,
-    ReasoningItem,
-    RefusalPart,
-    ResultItem,
-    TextPart,
-)
-from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyPart, Usage, WireWarning
+from groundwire.codecs.wire.json import read_object
+from groundwire.contracts.errors import ProviderError, WireError
+from groundwire.contracts.failures import FailureKind
+from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem
+from groundwire.contracts.ports import Clock
+from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, WireWarning
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.providers.choosing import choose_answer
+from groundwire.providers.composing import last_said, to_reply
+from groundwire.providers.failing import unreachable, unreadable
+from groundwire.providers.faults import PAGE, Fault, FaultKind, ModelFaults, cut_parts, failure_of, numbered_ids, spoil
+from groundwire.providers.scripts import Answer, Ask, Rule
+from groundwire.providers.transport import BROKEN, LATE, Timeouts, TransportError
 
-ORIGIN = "scripted"
 _NO_OPTIONS = SendOptions()
-
-
-class Ask(Struct, frozen=True, forbid_unknown_fields=True):
-    """A call that the model makes. `raw` is for argument texts that no object can spell, such as broken JSON."""
-
-    name: str
-    arguments: JsonObject = field(default_factory=dict)
-    call_id: str = ""
-    raw: str | None = None
-
-
-class Answer(Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer of the model: what it says, thinks and calls, and how it ends. `failure` instead of all that.
-
-    `go_away`: before this answer, a live connection announces that it will close in so many seconds.
-    """
-
-    text: str = ""
-    calls: tuple[Ask, ...] = ()
-    reasoning: str = ""
-    refusal: str = ""
-    finish: FinishReason | None = None
-    failure: Failure | None = None
-    go_away: float | None = None
-
-
-class Rule(Struct, frozen=True, forbid_unknown_fields=True):
-    """An answer for a last message (the user's, or a tool's result) that the pattern is found in."""
-
-    pattern: str
-    answer: Answer | str
 
 
 class ScriptedModel:
     """Rules come first, then the script's answers in their order, then `otherwise`.
 
     Without `otherwise`, a model that has nothing left to say chooses a tool by the words of the last message, or
-    repeats what it knows.
+    repeats what it knows. `faults` is the plan by which asking it goes wrong.
     """
 
     def __init__(
@@ -82,7 +43,9 @@ class ScriptedModel:
         *answers: Answer | str,
         rules: Sequence[Rule] = (),
         otherwise: Callable[[ModelRequest], Answer] | None = None,
+        faults: ModelFaults | None = None,
     ) -> None:
+        self.faults = faults or ModelFaults()
         self._answers = tuple(map(_answer, answers))
         self._rules = tuple((re.compile(rule.pattern, re.IGNORECASE), _answer(rule.answer)) for rule in rules)
         self._otherwise = otherwise or _choose
@@ -104,22 +67,83 @@ class ScriptedModel:
 
 
 class ScriptedProvider:
-    """A scripted model where a provider is wanted, without any network."""
+    """A scripted model where a provider is wanted, without any network.
 
-    def __init__(self, model: ScriptedModel, *, piece: int = 12, warnings: tuple[WireWarning, ...] = ()) -> None:
+    Faults count the requests from 0, and come out as an HTTP provider would report them after its last attempt: nothing
+    is asked again here. Where a fault takes time, it passes on `clock`.
+    """
+
+    def __init__(
+        self,
+        model: ScriptedModel,
+        *,
+        clock: Clock,
+        name: str = "sim",
+        piece: int = 12,
+        warnings: tuple[WireWarning, ...] = (),
+    ) -> None:
         self._model = model
+        self._clock = clock
+        self._name = name
         self._piece = piece
         self._warnings = warnings
+        self._asked = 0
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
-        return replace(self._model.reply(request), warnings=self._warnings)
+        async for part in self._parts(request, options):
+            if isinstance(part, ReplyEnded):
+                return part.reply
+        raise self._failed(FailureKind.BAD_RESPONSE, BROKEN)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
-        for part in parts_of(await self.complete(request, options), piece=self._piece):
+        async for part in self._parts(request, options):
             yield part
 
     async def close(self) -> None:
         return None
+
+    async def _parts(self, request: ModelRequest, options: SendOptions) -> AsyncIterator[ReplyPart]:
+        fault = self._model.faults.fault(self._asked)
+        self._asked += 1
+        limit = Timeouts().total if options.timeout is None else options.timeout
+        deadline = self._clock.monotonic() + limit if limit else float("inf")
+        if fault is not None:
+            await self._fail_instead(fault, deadline)
+        reply = spoil(self._model.reply(request), fault)
+        kind = fault.kind if fault is not None else None
+        if kind is FaultKind.DUPLICATE_IDS:
+            reply = numbered_ids(reply)
+        parts = parts_of(replace(reply, warnings=self._warnings), piece=self._piece)
+        if fault is not None and kind is FaultKind.CUT:
+            parts = cut_parts(parts, fault.at_byte)
+        for part in parts:
+            if fault is not None and kind is FaultKind.SLOW_DRIP:
+                await self._wait(fault.seconds, deadline)
+            yield part
+        if kind is FaultKind.CUT:
+            raise self._failed(FailureKind.BAD_RESPONSE, BROKEN)
+
+    async def _fail_instead(self, fault: Fault, deadline: float) -> None:
+        """The faults that leave nothing of the answer."""
+        if fault.kind is FaultKind.STATUS:
+            raise ProviderError(failure_of(fault), hint=f"provider {self._name}, status {fault.status}")
+        if fault.kind is FaultKind.TIMEOUT:
+            await self._wait(fault.seconds, deadline)
+            raise self._failed(FailureKind.BAD_RESPONSE, BROKEN)
+        if fault.kind is FaultKind.WRONG_CONTENT_TYPE:
+            try:
+                read_object(PAGE, what="answer")
+            except WireError as error:
+                raise ProviderError(unreadable(error, PAGE), hint=f"provider {self._name}, status 502") from None
+
+    async def _wait(self, seconds: float, deadline: float) -> None:
+        left = max(0.0, deadline - self._clock.monotonic())
+        await self._clock.sleep(min(seconds, left))
+        if seconds > left:
+            raise self._failed(FailureKind.TIMEOUT, LATE)
+
+    def _failed(self, kind: FailureKind, message: str) -> ProviderError:
+        return unreachable(TransportError(kind, message), self._name)
 
 
 def _answer(value: Answer | str) -> Answer:
@@ -138,43 +162,6 @@ def steps_taken(items: Sequence[Item]) -> int:
             steps += 1
         inside = own
     return steps
-
-
-def last_said(items: Sequence[Item]) -> str:
-    """The text of the last message of a user or result of a tool."""
-    for item in reversed(items):
-        if isinstance(item, ResultItem) or (isinstance(item, Message) and item.role == "user"):
-            return item.text
-    return ""
-
-
-def to_reply(answer: Answer, request: ModelRequest) -> Reply:
-    seed = f"{request.model}:{len(request.items)}:{last_said(request.items)}"
-    items: list[Item] = []
-    if answer.reasoning:
-        items.append(ReasoningItem(text=answer.reasoning))
-    if answer.text:
-        items.append(Message(role="assistant", parts=(TextPart(text=answer.text),)))
-    if answer.refusal:
-        items.append(Message(role="assistant", parts=(RefusalPart(text=answer.refusal),)))
-    items.extend(_call(ask, f"{seed}:{index}") for index, ask in enumerate(answer.calls))
-    reason = answer.finish or (FinishReason.TOOL_CALLS if answer.calls else FinishReason.END)
-    spoken = sum(len(item.text) for item in items if isinstance(item, (Message, ReasoningItem)))
-    written = spoken + sum(len(item.call.raw) for item in items if isinstance(item, CallItem))
-    heard = sum(len(item.text) for item in request.items if isinstance(item, (Message, ResultItem)))
-    usage = Usage(input=heard // 4 + 1, output=written // 4 + 1, total=heard // 4 + written // 4 + 2)
-    reply_id = derived_id(f"{seed}:reply", OPENAI_CHAT_IDS).replace("call_", "reply_")
-    return Reply(
-        reply_id=reply_id, model=request.model, created=0, items=tuple(items), finish=Finish(reason=reason), usage=usage
-    )
-
-
-def _call(ask: Ask, seed: str) -> CallItem:
-    call_id = ask.call_id or derived_id(seed, OPENAI_CHAT_IDS)
-    if ask.raw is not None:
-        return CallItem(call=ToolCall(call_id=call_id, name=ask.name, raw=ask.raw, origin=ORIGIN))
-    raw = dump_text(ask.arguments)
-    return CallItem(call=ToolCall(call_id=call_id, name=ask.name, raw=raw, arguments=ask.arguments, origin=ORIGIN))
 
 
 def _choose(request: ModelRequest) -> Answer:

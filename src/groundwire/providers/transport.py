@@ -31,6 +31,10 @@ class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     read: Seconds | None = None
 
 
+LATE = "The answer did not come in time."
+BROKEN = "The connection broke before the answer was complete."
+
+
 class TransportError(Exception):
     """The request did not get an answer, or not all of it."""
 

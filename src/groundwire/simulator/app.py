@@ -21,8 +21,10 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply
 from groundwire.contracts.requests import ModelRequest
-from groundwire.providers.faults import Fault, FaultKind, ModelFaults
-from groundwire.providers.scripted import Answer, ScriptedModel, to_reply
+from groundwire.providers.composing import to_reply
+from groundwire.providers.faults import Fault, FaultKind, failure_of
+from groundwire.providers.scripted import ScriptedModel
+from groundwire.providers.scripts import Answer
 from groundwire.runtime.clock import SystemClock
 from groundwire.simulator import rules_anthropic, rules_chat, rules_gemini, rules_responses
 from groundwire.simulator.dressing import dressed
@@ -30,7 +32,6 @@ from groundwire.simulator.http import HttpServer, Request, Response, Upgrade
 from groundwire.simulator.live import serve_live
 from groundwire.simulator.responding import (
     error_response,
-    failure_of,
     json_response,
     model_body,
     models_body,
@@ -67,7 +68,7 @@ class Simulator:
     """Serves a scripted model on a real socket.
 
     `piece` is how many characters a streamed piece has, `pause` how many seconds pass between two of them. With a `key`,
-    requests without it are refused. Faults count the requests for answers, from 0. `keep` limits how many requests are
+    requests without it are refused. The model's faults count the requests for answers, from 0. `keep` limits how many requests are
     remembered, newest last.
     """
 
@@ -75,7 +76,6 @@ class Simulator:
         self,
         model: ScriptedModel | None = None,
         *,
-        faults: ModelFaults | None = None,
         key: str = "",
         clock: Clock | None = None,
         piece: int = 12,
@@ -85,7 +85,6 @@ class Simulator:
         self.requests: list[SeenRequest] = []
         self.url = ""
         self._model = model or ScriptedModel()
-        self._faults = faults or ModelFaults()
         self._key = key
         self._clock = clock or SystemClock()
         self._piece = piece
@@ -183,7 +182,7 @@ class Simulator:
         if route.action == "count":
             return self._count(request, route, headers)
         number, self._answered = self._answered, self._answered + 1
-        fault = self._faults.fault(number)
+        fault = self._model.faults.fault(number)
         if fault is not None and fault.kind is FaultKind.TIMEOUT:
             return silence(fault, self._clock)
         if fault is not None and fault.kind is FaultKind.STATUS:

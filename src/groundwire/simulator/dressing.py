@@ -10,8 +10,9 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, ReasoningItem, ResultItem, TextPart
 from groundwire.contracts.replies import Finish, FinishReason, Reply, Usage
 from groundwire.contracts.requests import Dialect, ModelRequest
+from groundwire.providers.composing import to_reply
 from groundwire.providers.faults import Fault, FaultKind, spoil
-from groundwire.providers.scripted import Answer, to_reply
+from groundwire.providers.scripts import Answer
 from groundwire.simulator.rules_gemini import generation_of
 from groundwire.simulator.signatures import seal, sign_call, sign_text
 

@@ -17,7 +17,9 @@ from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Message, ReasoningItem
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply
-from groundwire.providers.scripted import Answer, ScriptedModel, to_reply
+from groundwire.providers.composing import to_reply
+from groundwire.providers.scripted import ScriptedModel
+from groundwire.providers.scripts import Answer
 from groundwire.simulator.http import Request, Upgrade
 from groundwire.simulator.live_rules import LiveRefused, check_message, check_responses, check_setup
 from groundwire.simulator.refusals import objects, text_of

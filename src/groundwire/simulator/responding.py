@@ -10,11 +10,10 @@ from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.requests import Dialect
-from groundwire.providers.faults import Fault, FaultKind
+from groundwire.providers.faults import PAGE, Fault, FaultKind
 from groundwire.simulator.http import Response, Upgrade
 from groundwire.simulator.routes import Route
 
-_PAGE = b"<!doctype html><html><head><title>One moment</title></head><body><h1>One moment, please</h1></body></html>"
 _UNARY_PIECE = 64
 JSON = "application/json; charset=utf-8"
 
@@ -45,18 +44,9 @@ def error_response(failure: Failure, route: Route, headers: dict[str, str], *, c
     return json_response(wrapped, shown, clock=clock, status=status)
 
 
-def failure_of(fault: Fault) -> Failure:
-    """An error status as a provider would word it."""
-    words = {429: "Rate limit reached. Please try again later.", 529: "Overloaded", 503: "The model is overloaded."}
-    message = words.get(fault.status, "The server had an error while processing your request.")
-    return Failure(
-        kind=kind_of_status(fault.status), message=message, status=fault.status, retry_after=fault.retry_after
-    )
-
-
 def web_page() -> Response:
-    headers = {"content-type": "text/html; charset=utf-8", "content-length": str(len(_PAGE))}
-    return Response(headers=headers, chunks=_whole(_PAGE))
+    headers = {"content-type": "text/html; charset=utf-8", "content-length": str(len(PAGE))}
+    return Response(headers=headers, chunks=_whole(PAGE))
 
 
 def silence(fault: Fault, clock: Clock) -> Upgrade:

@@ -13,6 +13,7 @@ from groundwire.providers.transforms.applying import (
     apply_to_request,
     apply_to_response,
     names_unknown,
+    skipped,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "apply_to_response",
     "names_unknown",
     "parse_names",
+    "skipped",
 ]

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.replies import WireWarning
 from groundwire.contracts.requests import SendOptions
 from groundwire.providers.transforms import dialects, leaks, markup, messages, shapes, tools
 from groundwire.providers.transforms.extraction import has_calls
@@ -45,6 +46,13 @@ RESPONSE_TRANSFORMS = _by_name(
     markup.assistant_content_minimax_tags_to_tool_calls,
     leaks.assistant_content_special_tokens_trimmed_at_end,
 )
+
+
+def skipped(options: SendOptions, reason: str) -> tuple[WireWarning, ...]:
+    """The warning that transforms were named where none is applied."""
+    if not (options.message_transforms or options.tool_transforms or options.response_transforms):
+        return ()
+    return (WireWarning(code="transforms_skipped", path="", message=reason),)
 
 
 def names_unknown(options: SendOptions) -> tuple[str, ...]:

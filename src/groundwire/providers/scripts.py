@@ -1,0 +1,75 @@
+"""What a scripted model is to say: answers, their calls, and rules; in Python, or in a file as JSON or TOML.
+
+{"answers": [{"calls": [{"name": "get_weather", "arguments": {"city": "Tokyo"}}]}, "It is sunny."],
+ "rules": [{"pattern": "refund", "answer": {"text": "I will look that up."}}]}
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.failures import Failure
+from groundwire.contracts.replies import FinishReason
+
+
+class Ask(Struct, frozen=True, forbid_unknown_fields=True):
+    """A call that the model makes. `raw` is for argument texts that no object can spell, such as broken JSON."""
+
+    name: str
+    arguments: JsonObject = field(default_factory=dict)
+    call_id: str = ""
+    raw: str | None = None
+
+
+class Answer(Struct, frozen=True, forbid_unknown_fields=True):
+    """One answer of the model: what it says, thinks and calls, and how it ends. `failure` instead of all that.
+
+    `go_away`: before this answer, a live connection announces that it will close in so many seconds.
+    """
+
+    text: str = ""
+    calls: tuple[Ask, ...] = ()
+    reasoning: str = ""
+    refusal: str = ""
+    finish: FinishReason | None = None
+    failure: Failure | None = None
+    go_away: float | None = None
+
+
+class Rule(Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer for a last message (the user's, or a tool's result) that the pattern is found in."""
+
+    pattern: str
+    answer: Answer | str
+
+
+class Script(Struct, frozen=True, forbid_unknown_fields=True):
+    answers: tuple[Answer | str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+
+def read_script(path: str | Path) -> Script:
+    """What the file says; TOML if its name ends so, else JSON."""
+    file = Path(path)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"The script {file} cannot be read: {error.strerror}.") from None
+    try:
+        if file.suffix.lower() == ".toml":
+            script = msgspec.convert(tomllib.loads(data.decode()), Script)
+        else:
+            script = msgspec.json.decode(data, type=Script)
+    except (msgspec.DecodeError, msgspec.ValidationError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file.name} is no script: {error}", hint="a script has answers and rules") from None
+    for rule in script.rules:
+        try:
+            re.compile(rule.pattern)
+        except re.error as error:
+            raise ConfigError(f"{file.name} is no script: {rule.pattern!r} is no pattern: {error}") from None
+    return script
