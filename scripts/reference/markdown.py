@@ -50,7 +50,7 @@ def show_type(annotation: Any) -> str:
     if origin in (typing.Union, types.UnionType):
         kept = [part for part in inner if part not in (type(None), msgspec.UnsetType)]
         return " or ".join(dict.fromkeys(show_type(part) for part in kept))
-    if origin is tuple:
+    if origin in (tuple, frozenset):
         return f"list of {show_type(inner[0])}"
     if origin is dict:
         return "object" if inner[1] is Any else f"table of {show_type(inner[1])}"
@@ -59,6 +59,17 @@ def show_type(annotation: Any) -> str:
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return annotation.__name__
     return _WORDS.get(annotation, "any")
+
+
+def show_default(field: msgspec.structs.FieldInfo) -> str:
+    if field.required:
+        return "required"
+    value: Any = field.default
+    if value is msgspec.NODEFAULT:
+        value = field.default_factory() if field.default_factory is not msgspec.NODEFAULT else None
+    if value is None or value is msgspec.UNSET or isinstance(value, (msgspec.Struct, dict)):
+        return ""
+    return code(msgspec.json.encode(value).decode())
 
 
 _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", bytes: "bytes"}

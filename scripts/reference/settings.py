@@ -8,14 +8,22 @@ from typing import Any
 import msgspec
 
 import groundwire
-from groundwire.assembly import AuditSettings, LocalSettings, ProviderSettings, Settings, StoreSettings
+from groundwire.assembly import (
+    AuditSettings,
+    LocalSettings,
+    ProviderSettings,
+    Settings,
+    SimulatorSettings,
+    StoreSettings,
+)
 from groundwire.contracts.tools import Budget, Gate
 from groundwire.providers.catalogue import ModelEntry, Prices
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.transport import Timeouts
 from groundwire.runtime.ledger import LedgerTimes
 from groundwire.runtime.policies.limits import Overrides, PolicyRule, Profile
-from scripts.reference.markdown import code, explain, fenced, page, show_type, table
+from scripts.reference.knobs import knob_rows
+from scripts.reference.markdown import code, explain, fenced, page, show_default, show_type, table
 
 # Each table of the file: its heading, the type behind it, and what it is for.
 TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
@@ -38,6 +46,11 @@ TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
         ProviderSettings,
         "A provider beside those that the environment names. See [models](../guides/models.md).",
     ),
+    (
+        "[simulator]",
+        SimulatorSettings,
+        "The built-in model, and `groundwire simulate`. See [the simulator](../guides/simulator.md).",
+    ),
     ("[local]", LocalSettings, "See [a local model](../guides/local-model.md)."),
     ("timeouts", Timeouts, "The value of `timeouts`."),
     ("retry", RetryPolicy, "The value of `retry`."),
@@ -56,6 +69,10 @@ MEANINGS = {
     "Settings.profiles": "Profiles by name.",
     "Settings.policies": "Rules for tools.",
     "Settings.providers": "Providers by name.",
+    "Settings.simulator": "What the built-in model says, and what goes wrong with it.",
+    "SimulatorSettings.script": "A file of answers and rules; relative to the folder of this file. Empty: it has none.",
+    "SimulatorSettings.faults": "The seed of a plan of faults. Left out: nothing goes wrong.",
+    "SimulatorSettings.rate": "The share of requests that meet a fault.",
     "Settings.local": "The local model.",
     "LocalSettings.path": "The GGUF file. Empty: there is no local model.",
     "LocalSettings.contextSize": "How many tokens it may read; memory grows with it.",
@@ -70,6 +87,8 @@ MEANINGS = {
     "ProviderSettings.timeouts": "How long is waited.",
     "ProviderSettings.retry": "When a request is sent again.",
     "ProviderSettings.overrides": "Members for every request's body. Those that a request owns are ignored.",
+    "ProviderSettings.profile": "What its models want beyond the dialect, where it differs from what is known: "
+    "[knobs](#profile).",
     "ProviderSettings.proxy": "The URL of an HTTP proxy.",
     "ProviderSettings.caFile": "A file with the certificate of an own authority.",
     "Timeouts.total": "Seconds for a whole answer that is not streamed; 0: no limit.",
@@ -186,6 +205,9 @@ def generate() -> str:
         "the JSON Schema of the file.",
         "## groundwire.toml",
         *parts,
+        "### `profile`",
+        "The value of `profile`: members of the dialect's profile. What is left out stays as it is known of the model.",
+        table(("dialect", "knob", "type", "default", "meaning"), knob_rows()),
         "## Environment",
         table(
             ("variable", "meaning"),
@@ -206,7 +228,7 @@ def generate() -> str:
 def _rows(kind: type[msgspec.Struct]) -> Iterator[tuple[str, ...]]:
     for field in msgspec.structs.fields(kind):
         meaning = MEANINGS[f"{kind.__name__}.{field.encode_name}"]
-        yield code(field.encode_name), _type(field.type), _default(field), meaning
+        yield code(field.encode_name), _type(field.type), show_default(field), meaning
 
 
 def _type(annotation: Any) -> str:
@@ -215,17 +237,6 @@ def _type(annotation: Any) -> str:
     for heading, kind, _ in TABLES:
         shown = re.sub(rf"\b{kind.__name__}\b", code(heading), shown)
     return shown
-
-
-def _default(field: msgspec.structs.FieldInfo) -> str:
-    if field.required:
-        return "required"
-    value: Any = field.default
-    if value is msgspec.NODEFAULT:
-        value = field.default_factory() if field.default_factory is not msgspec.NODEFAULT else None
-    if value is None or value is msgspec.UNSET or isinstance(value, (msgspec.Struct, dict)):
-        return ""
-    return code(msgspec.json.encode(value).decode())
 
 
 def _variables() -> set[str]:

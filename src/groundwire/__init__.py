@@ -4,11 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.assembly import AuditSettings, Runtime, Settings, StoreSettings, load_settings
-    from groundwire.contracts.errors import ErrorDetail, ErrorType, GroundwireError, ToolError
+    from groundwire.assembly import AuditSettings, Runtime, Settings, StoreSettings, load_settings, open_models
+    from groundwire.contracts.errors import ErrorDetail, ErrorType, GroundwireError, ProviderError, ToolError
+    from groundwire.contracts.failures import FailureKind
     from groundwire.contracts.intents import Intent, IntentType
-    from groundwire.contracts.messages import Message, say
+    from groundwire.contracts.messages import Message, ResultItem, TextPart, say
     from groundwire.contracts.records import ConfirmationStatus, EffectStatus
+    from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, TextDelta
+    from groundwire.contracts.requests import FunctionTool, ModelRequest, OutputFormat, SendOptions, ToolChoice
     from groundwire.contracts.results import ToolResult
     from groundwire.contracts.tools import Budget, Gate, Ground, ToolPolicy, Variant
     from groundwire.registry import Registry, Tool, tool
@@ -31,6 +34,8 @@ _HOMES = {
     "EffectStatus": "groundwire.contracts.records",
     "ErrorDetail": "groundwire.contracts.errors",
     "ErrorType": "groundwire.contracts.errors",
+    "FailureKind": "groundwire.contracts.failures",
+    "FunctionTool": "groundwire.contracts.requests",
     "Gate": "groundwire.contracts.tools",
     "Ground": "groundwire.contracts.tools",
     "GroundwireError": "groundwire.contracts.errors",
@@ -38,21 +43,33 @@ _HOMES = {
     "IntentType": "groundwire.contracts.intents",
     "LedgerTimes": "groundwire.runtime.ledger",
     "Message": "groundwire.contracts.messages",
+    "ModelRequest": "groundwire.contracts.requests",
+    "OutputFormat": "groundwire.contracts.requests",
     "Overrides": "groundwire.runtime.policies.limits",
     "PolicyRule": "groundwire.runtime.policies.limits",
     "Profile": "groundwire.runtime.policies.limits",
     "Progress": "groundwire.runtime.invocation",
+    "ProviderError": "groundwire.contracts.errors",
     "Registry": "groundwire.registry",
+    "Reply": "groundwire.contracts.replies",
+    "ReplyEnded": "groundwire.contracts.replies",
+    "ReplyPart": "groundwire.contracts.replies",
+    "ResultItem": "groundwire.contracts.messages",
     "Runtime": "groundwire.assembly",
+    "SendOptions": "groundwire.contracts.requests",
     "Settings": "groundwire.assembly",
     "StoreSettings": "groundwire.assembly",
+    "TextDelta": "groundwire.contracts.replies",
+    "TextPart": "groundwire.contracts.messages",
     "Tool": "groundwire.registry",
+    "ToolChoice": "groundwire.contracts.requests",
     "ToolError": "groundwire.contracts.errors",
     "ToolPolicy": "groundwire.contracts.tools",
     "ToolResult": "groundwire.contracts.results",
     "Turn": "groundwire.runtime.turns",
     "Variant": "groundwire.contracts.tools",
     "load_settings": "groundwire.assembly",
+    "open_models": "groundwire.assembly",
     "say": "groundwire.contracts.messages",
     "to_prometheus": "groundwire.runtime.metrics",
     "tool": "groundwire.registry",
@@ -67,6 +84,8 @@ __all__ = [
     "EffectStatus",
     "ErrorDetail",
     "ErrorType",
+    "FailureKind",
+    "FunctionTool",
     "Gate",
     "Ground",
     "GroundwireError",
@@ -74,21 +93,33 @@ __all__ = [
     "IntentType",
     "LedgerTimes",
     "Message",
+    "ModelRequest",
+    "OutputFormat",
     "Overrides",
     "PolicyRule",
     "Profile",
     "Progress",
+    "ProviderError",
     "Registry",
+    "Reply",
+    "ReplyEnded",
+    "ReplyPart",
+    "ResultItem",
     "Runtime",
+    "SendOptions",
     "Settings",
     "StoreSettings",
+    "TextDelta",
+    "TextPart",
     "Tool",
+    "ToolChoice",
     "ToolError",
     "ToolPolicy",
     "ToolResult",
     "Turn",
     "Variant",
     "load_settings",
+    "open_models",
     "say",
     "to_prometheus",
     "tool",

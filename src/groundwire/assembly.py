@@ -65,6 +65,7 @@ class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid
     timeouts: Timeouts = field(default_factory=Timeouts)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     overrides: JsonObject = field(default_factory=dict)
+    profile: JsonObject = field(default_factory=dict)
     proxy: str = ""
     ca_file: str = ""
 
@@ -192,6 +193,8 @@ def _simulated_provider(wanted: SimulatorSettings, clock: Clock) -> Provider:
 
 
 def _endpoint(name: str, wanted: ProviderSettings, environ: Mapping[str, str]) -> Endpoint:
+    from groundwire.providers.profiles import read_knobs  # it knows every codec, and most programs ask no model
+
     auth: Auth = wanted.auth or AUTH_OF[wanted.dialect]
     if wanted.key_env and not environ.get(wanted.key_env):
         raise ConfigError(f"The provider {name!r} wants its key in {wanted.key_env}, which is not set.")
@@ -205,6 +208,7 @@ def _endpoint(name: str, wanted: ProviderSettings, environ: Mapping[str, str]) -
         timeouts=wanted.timeouts,
         retry=wanted.retry,
         overrides=wanted.overrides,
+        knobs=read_knobs(wanted.dialect, wanted.profile, f"providers.{name}.profile") if wanted.profile else {},
         proxy=wanted.proxy,
         ca_file=wanted.ca_file,
     )

@@ -77,8 +77,12 @@ async def test_it_serves_its_script_until_it_is_stopped(script, number):
     assert ruled["choices"][0]["message"]["content"] == "I will look."
 
 
-async def test_what_the_command_line_leaves_open_is_taken_from_the_settings(script):
+@pytest.fixture
+def settings(script):
     Path("groundwire.toml").write_text('[simulator]\nscript = "script.json"\n')
+
+
+async def test_what_the_command_line_leaves_open_is_taken_from_the_settings(settings):
     async with simulating("--json") as process:
         url = json.loads(await process.stdout.readline())["environment"]["OPENAI_BASE_URL"]
         _, ruled = await ask(url, "a refund, please")

@@ -20,9 +20,11 @@ from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.scripted import ScriptedModel
 from groundwire.providers.scripts import Answer, Ask
 from groundwire.providers.secrets import HIDDEN, Secret
+from groundwire.providers.transport import Timeouts, TransportError
 from groundwire.simulator.http import HttpServer, Response
-from groundwire.testing import FakeClock
+from groundwire.testing import FakeClock, Fault, FaultKind, ModelFaults, simulator
 
+LIMIT = 20
 KEY = "sk-secret-0123456789"
 TOOL = FunctionTool(
     name="find", description="Find.", parameters={"type": "object", "properties": {"q": {"type": "string"}}}
@@ -371,3 +373,62 @@ async def test_a_stream_without_any_event_is_asked_again(dialect):
         parts = [part async for part in made.stream(REQUEST)]
     assert parts[-1].reply.text == "fine"
     assert len(script.requests) == 2
+
+
+async def dripped(patience, advance):
+    """A stream whose pieces come as the server's clock allows, and how far it got."""
+    clock = FakeClock()
+    seen = []
+    faults = ModelFaults(at={0: Fault(kind=FaultKind.SLOW_DRIP, pause=1)})
+    async with simulator("Hello.", faults=faults, clock=clock) as running:
+        endpoint = Endpoint(
+            name="here", dialect="openai-chat", base_url=running.openai_url, retry=RetryPolicy(attempts=1)
+        )
+        made = HttpProvider(endpoint, ReqwestTransport(), clock=EagerClock())
+        asking = asyncio.ensure_future(collect(made.stream(REQUEST, SendOptions(timeout=patience)), seen))
+        async with asyncio.timeout(LIMIT):
+            while advance and not asking.done():
+                await asyncio.sleep(0)
+                if clock.sleepers:
+                    clock.advance(1)
+            try:
+                await asking
+            except ProviderError as error:
+                return error.failure
+            finally:
+                await made.close()
+    return seen[-1]
+
+
+@pytest.mark.requirement("C-111")
+async def test_a_stream_may_take_as_long_as_the_caller_allows_and_no_longer():
+    ended = await dripped(patience=LIMIT, advance=True)
+    late = await dripped(patience=0.05, advance=False)
+    assert ended.reply.text == "Hello."
+    assert (late.kind, late.status, late.retryable) == (FailureKind.TIMEOUT, 504, True)
+
+
+class Noting:
+    """A transport that keeps how long each request may take, and reaches nobody."""
+
+    def __init__(self):
+        self.limits = []
+
+    async def send(self, request):
+        self.limits.append(request.timeout)
+        raise TransportError(FailureKind.INVALID_REQUEST, "nobody is there")
+
+    async def close(self):
+        pass
+
+
+async def test_whole_answers_have_the_endpoint_s_limit_and_streams_only_one_of_their_own():
+    transport = Noting()
+    endpoint = Endpoint(name="here", dialect="gemini", base_url="http://x", timeouts=Timeouts(total=7))
+    made = HttpProvider(endpoint, transport, clock=EagerClock())
+    for options in (SendOptions(), SendOptions(timeout=3), SendOptions(timeout=0)):
+        with pytest.raises(ProviderError):
+            await made.complete(REQUEST, options)
+        with pytest.raises(ProviderError):
+            await collect(made.stream(REQUEST, options), [])
+    assert transport.limits == [7, 0, 3, 3, 0, 0]

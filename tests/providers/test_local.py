@@ -360,12 +360,18 @@ async def test_a_listener_who_leaves_a_stream_stops_it(model_file):
     await provider.close()
 
 
-async def test_an_answer_that_takes_too_long_is_a_timeout(model_file):
+async def collected(stream):
+    return [part async for part in stream]
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+async def test_an_answer_that_takes_too_long_is_a_timeout(model_file, is_stream):
     parrot = Parrot()
     parrot.go.clear()
     provider = LocalProvider(model_file, load=parrot.load)
+    options = SendOptions(timeout=0.01)
     with pytest.raises(ProviderError) as caught:
-        await provider.complete(plain("a"), SendOptions(timeout=0.01))
+        await (collected(provider.stream(plain("a"), options)) if is_stream else provider.complete(plain("a"), options))
     assert caught.value.failure.kind == FailureKind.TIMEOUT
     parrot.go.set()
     await provider.close()

@@ -1,3 +1,6 @@
+import asyncio
+import contextlib
+
 import pytest
 
 from groundwire.assembly import Settings, load_settings, open_models
@@ -5,6 +8,7 @@ from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.messages import say
 from groundwire.contracts.requests import ModelRequest
 from groundwire.providers.faults import FaultKind, ModelFaults
+from groundwire.testing import simulator
 
 
 @pytest.mark.parametrize("name", ["gpt-9", "gemini-flash", "gemini/gemini-3-flash", "sim", "anything"])
@@ -124,3 +128,42 @@ def test_a_plan_of_faults_that_means_nothing_is_refused(tmp_path, text, words):
 def test_a_script_that_is_not_there_is_named_when_models_are_opened(tmp_path):
     with pytest.raises(ConfigError, match=r"gone\.json"):
         open_models(write(tmp_path, '[simulator]\nscript = "gone.json"'), environ={})
+
+
+HOUSE = '[providers.house]\nbaseUrl = "http://127.0.0.1:9/v1"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "hint"),
+    [
+        ("profile = { maxTokenField = 'max_tokens' }", r"providers\.house\.profile\.maxTokenField", "maxTokensField"),
+        ("profile = { maxTokensField = 'limit' }", r"profile\.maxTokensField: 'limit' is not one of", ""),
+        ("profile = { mergeSameRole = 1 }", r"profile\.mergeSameRole", ""),
+        ("profile = { callIds = { pattern = '(' } }", r"profile\.callIds\.pattern: it is no pattern", ""),
+        (
+            "dialect = 'gemini'\nprofile = { mergeSameRole = true }",
+            r"profile\.mergeSameRole: there is no such",
+            "known",
+        ),
+    ],
+)
+def test_a_knob_that_the_dialect_does_not_have_is_named(tmp_path, text, words, hint):
+    with pytest.raises(ConfigError, match=words) as caught:
+        open_models(write(tmp_path, HOUSE + text), environ={})
+    assert hint in caught.value.hint
+
+
+async def test_knobs_of_the_settings_win_over_what_is_known_of_the_model(tmp_path):
+    request = ModelRequest(model="house/gpt-5.2", items=(say("user", "hi"),), max_output_tokens=9)
+    async with simulator("Hello.") as running:
+        for field in ("max_tokens", "max_completion_tokens"):
+            text = f'[providers.house]\nbaseUrl = "{running.openai_url}"\nprofile = {{ maxTokensField = "{field}" }}'
+            settings = await asyncio.to_thread(write, tmp_path, text)
+            models = open_models(settings, environ={})
+            with contextlib.suppress(ProviderError):  # this model takes only one of them
+                await models.complete(request)
+            await models.close()
+    assert [{*seen.body} & {"max_tokens", "max_completion_tokens"} for seen in running.requests] == [
+        {"max_tokens"},
+        {"max_completion_tokens"},
+    ]

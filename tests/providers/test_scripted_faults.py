@@ -62,7 +62,7 @@ async def test_an_error_status_is_reported_with_its_hint_and_met_once(status, ki
 
 
 @pytest.mark.parametrize(
-    ("pause", "timeout", "slept", "kind"),
+    ("pause", "patience", "slept", "kind"),
     [
         (30, 20, 20, FailureKind.TIMEOUT),
         (20, 20, 20, FailureKind.BAD_RESPONSE),
@@ -70,10 +70,10 @@ async def test_an_error_status_is_reported_with_its_hint_and_met_once(status, ki
         (None, 0, 600, FailureKind.BAD_RESPONSE),
     ],
 )
-async def test_silence_lasts_until_the_caller_gives_up_or_the_server_does(pause, timeout, slept, kind):
+async def test_silence_lasts_until_the_caller_gives_up_or_the_server_does(pause, patience, slept, kind):
     clock = FakeClock()
     made = scripted(clock=clock, kind=FaultKind.TIMEOUT, pause=pause)
-    asking = asyncio.ensure_future(made.complete(REQUEST, SendOptions(timeout=timeout)))
+    asking = asyncio.ensure_future(made.complete(REQUEST, SendOptions(timeout=patience)))
     await asyncio.sleep(0)
     clock.advance(slept - 0.001)
     await asyncio.sleep(0)
@@ -126,12 +126,12 @@ async def test_equal_ids_are_told_apart_as_by_every_client():
     assert second == f"{first}_2"
 
 
-@pytest.mark.parametrize(("timeout", "done"), [(2.75, False), (3.0, True)])
-async def test_a_slow_answer_takes_its_time_and_no_more_than_it_is_given(timeout, done):
+@pytest.mark.parametrize(("patience", "done"), [(2.75, False), (3.0, True)])
+async def test_a_slow_answer_takes_its_time_and_no_more_than_it_is_given(patience, done):
     """A reply of one piece has four parts: its beginning, the text, the text's end, and the end."""
     clock = FakeClock()
     made = scripted(clock=clock, answer=Answer("Yes."), kind=FaultKind.SLOW_DRIP, pause=0.75)
-    asking = asyncio.ensure_future(made.complete(REQUEST, SendOptions(timeout=timeout)))
+    asking = asyncio.ensure_future(made.complete(REQUEST, SendOptions(timeout=patience)))
     async with asyncio.timeout(LIMIT):
         while not asking.done():
             await asyncio.sleep(0)

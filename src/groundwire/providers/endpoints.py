@@ -5,7 +5,7 @@ URL ends in `/publishers/google`; OpenRouter's is base plus prefix.
 """
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct, field
@@ -30,7 +30,10 @@ AUTH_OF: dict[Dialect, Auth] = {
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """One provider that can be asked. `overrides` go into every body sent to it."""
+    """One provider that can be asked. `overrides` go into every body sent to it.
+
+    `knobs` are members of its dialect's profile that hold for all of its models, whatever is known of them.
+    """
 
     name: str
     dialect: Dialect
@@ -41,6 +44,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     timeouts: Timeouts = field(default_factory=Timeouts)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     overrides: JsonObject = field(default_factory=dict)
+    knobs: dict[str, Any] = field(default_factory=dict)
     proxy: str = ""
     ca_file: str = ""
 

@@ -91,6 +91,8 @@ class HttpProvider:
 
     def _encode(self, request: ModelRequest, options: SendOptions) -> Encoded:
         profile = profile_of(self.endpoint.dialect, self.endpoint.name, request.model)
+        if self.endpoint.knobs:
+            profile = replace(profile, **self.endpoint.knobs)
         encoded = self._codec.encode_request(request, profile=profile)
         body: JsonObject = {**encoded.body, **allowed(self.endpoint.overrides), **allowed(options.overrides)}
         warnings = encoded.warnings
@@ -193,12 +195,12 @@ class HttpProvider:
         self, request: ModelRequest, body: JsonObject, options: SendOptions, *, stream: bool
     ) -> HttpResponse:
         endpoint = self.endpoint
-        limit = endpoint.timeouts.total if options.timeout is None else options.timeout
+        usual = 0.0 if stream else endpoint.timeouts.total  # a long stream is no failure while pieces keep coming
         outgoing = HttpRequest(
             url=url_of(endpoint, request.model, stream=stream),
             headers=headers_of(endpoint, stream=stream),
             body=dump(body),
-            timeout=0.0 if stream else limit,
+            timeout=usual if options.timeout is None else options.timeout,
         )
         try:
             return await self._transport.send(outgoing)

@@ -11,10 +11,10 @@ import importlib.util
 import os
 import secrets
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -30,6 +30,7 @@ from groundwire.providers.local_answers import Question, pose, read_answer
 from groundwire.providers.overrides import allowed
 from groundwire.providers.transforms import skipped
 
+T = TypeVar("T")
 Runner: TypeAlias = Callable[[JsonObject, Callable[[JsonObject], bool]], None]
 """Answers a Chat request in chunks, and stops where the listener says True."""
 
@@ -70,17 +71,10 @@ class LocalProvider:
         await asyncio.wrap_future(self._thread.submit(self._loaded))
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
-        try:
-            async with (
-                asyncio.timeout(options.timeout or None),
-                contextlib.aclosing(self._ask(request, options)) as parts,
-            ):
-                async for part in parts:
-                    if isinstance(part, ReplyEnded):
-                        return part.reply
-        except TimeoutError:
-            message = f"The model did not answer within {options.timeout} s."
-            raise ProviderError(Failure(kind=FailureKind.TIMEOUT, message=message, status=504)) from None
+        async with contextlib.aclosing(self._ask(request, options)) as parts:
+            async for part in parts:
+                if isinstance(part, ReplyEnded):
+                    return part.reply
         raise _failed("The model gave no answer.")
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
@@ -99,7 +93,7 @@ class LocalProvider:
     async def _ask(self, request: ModelRequest, options: SendOptions) -> AsyncGenerator[ReplyPart, None]:
         question = _with_options(pose(request), options)
         decoder = StreamDecoder(split_thinking=not question.is_held)
-        async with contextlib.aclosing(self._chunks(question.body)) as chunks:
+        async with contextlib.aclosing(self._chunks(question.body, options.timeout)) as chunks:
             async for chunk in chunks:
                 if "model" in chunk:  # the runner names its file
                     chunk["model"] = request.model
@@ -108,8 +102,9 @@ class LocalProvider:
         for part in _news(decoder.finish(), question):
             yield part
 
-    async def _chunks(self, body: JsonObject) -> AsyncGenerator[JsonObject, None]:
+    async def _chunks(self, body: JsonObject, seconds: float | None) -> AsyncGenerator[JsonObject, None]:
         loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds if seconds else None
         chunks: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         stopped = threading.Event()
 
@@ -130,9 +125,12 @@ class LocalProvider:
             raise _failed("The model is closed.")
         job = self._thread.submit(generate)
         try:
-            while (chunk := await chunks.get()) is not None:
+            while (chunk := await _before(deadline, chunks.get())) is not None:
                 yield chunk
             await asyncio.wrap_future(job)
+        except TimeoutError:
+            message = f"The model did not answer within {seconds} s."
+            raise ProviderError(Failure(kind=FailureKind.TIMEOUT, message=message, status=504)) from None
         finally:
             stopped.set()
             job.cancel()
@@ -156,6 +154,11 @@ class LocalProvider:
 
     def _unload(self) -> None:
         self._runner = None
+
+
+async def _before(deadline: float | None, chunk: Awaitable[T]) -> T:
+    async with asyncio.timeout_at(deadline):
+        return await chunk
 
 
 def load_runner(path: Path, *, context_size: int, threads: int) -> Runner:

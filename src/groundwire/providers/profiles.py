@@ -4,9 +4,16 @@ import re
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+from msgspec.structs import fields
+
 from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
+from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.ids import MISTRAL_IDS, OPENAI_OWN_CHAT_IDS
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.requests import Dialect
+from groundwire.contracts.shapes import explain_misfit
 
 _REASONING_MODEL = re.compile(r"(?:^|/)(?:o[1-9]|gpt-5|gpt-6)")
 _EFFORT_NONE = re.compile(r"(?:^|/)gpt-5\.(?:[4-9]|\d\d)")
@@ -30,6 +37,21 @@ def profile_of(dialect: Dialect, provider: str, model: str) -> Any:
             group_calls=provider == "deepseek",
         )
     return _chat_profile(provider, model)
+
+
+def read_knobs(dialect: Dialect, wanted: JsonObject, setting: str) -> dict[str, Any]:
+    """Single members of the dialect's profile, as settings name them; they win over what is known of a model."""
+    kind = codec_of(dialect).Profile
+    try:
+        profile = msgspec.convert(wanted, kind)
+        if "callIds" in wanted:
+            re.compile(profile.call_ids.pattern)
+    except msgspec.ValidationError as error:
+        fault, hint = explain_misfit(str(error), kind)
+        raise ConfigError(f"{setting}.{fault}", hint=hint) from None
+    except re.error as error:
+        raise ConfigError(f"{setting}.callIds.pattern: it is no pattern: {error}") from None
+    return {field.name: getattr(profile, field.name) for field in fields(kind) if field.encode_name in wanted}
 
 
 def _chat_profile(provider: str, model: str) -> Any:

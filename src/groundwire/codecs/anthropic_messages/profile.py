@@ -17,7 +17,7 @@ DIALECT = "anthropic"
 _NOTHING: JsonObject = {}
 
 
-class Profile(Struct, frozen=True, kw_only=True):
+class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The defaults are the vendor's newest API version and a model that takes all that the version takes.
 
     `thinking` says which configurations the model accepts: `any`, only `adaptive`, only a token `budget`, or `none`.

@@ -11,7 +11,7 @@ from msgspec import Struct
 _VERSION = re.compile(r"gemini-(\d{1,2})(?:\.(\d{1,2}))?(?![\d])")
 
 
-class Profile(Struct, frozen=True, kw_only=True):
+class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The defaults fit the newest text models of the Gemini API."""
 
     signatures: Literal["required", "optional"] = "required"

@@ -18,7 +18,7 @@ NOTHING: JsonObject = {}
 """Stands in for private data that is not there; never written to."""
 
 
-class Profile(Struct, frozen=True, kw_only=True):
+class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The defaults are OpenAI's own newest API. Names of options are those of the wire."""
 
     max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"

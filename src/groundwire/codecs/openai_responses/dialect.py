@@ -15,7 +15,7 @@ DIALECT = "openai-responses"
 NOTHING: JsonObject = {}
 
 
-class Profile(Struct, frozen=True, kw_only=True):
+class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What one endpoint or model wants beyond the dialect; the defaults are OpenAI's own newest API.
 
     `send_item_ids`: replay the ids of this dialect's items; off where they were never stored.

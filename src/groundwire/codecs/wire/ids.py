@@ -17,7 +17,7 @@ from groundwire.contracts.messages import CallItem, Item, ResultItem
 _ALPHANUMERICS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-class IdRule(Struct, frozen=True, kw_only=True):
+class IdRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a provider takes as a call id; `prefix` begins the ids that we make for it."""
 
     pattern: str
