@@ -16,8 +16,8 @@ from groundwire.contracts.ports import Clock, Flags, Provider, Store, TokenEstim
 from groundwire.contracts.replies import WireWarning
 from groundwire.contracts.requests import Dialect
 from groundwire.contracts.shapes import did_you_mean, explain_misfit
-from groundwire.providers.catalogue import Catalogue, ModelEntry
-from groundwire.providers.endpoints import AUTH_OF, Auth, Endpoint, checked_url, endpoints_from
+from groundwire.providers.catalogue import Catalogue, ModelEntry, ProviderInfo
+from groundwire.providers.endpoints import ANY_KEY, AUTH_OF, Auth, Endpoint, checked_url, endpoints_from, shown_url
 from groundwire.providers.faults import DEFAULT_RATE, ModelFaults
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.router import ModelRouter
@@ -166,13 +166,35 @@ def open_models(
         providers["local"] = LocalProvider(local.path, context_size=local.context_size, threads=local.threads)
     for name, endpoint in endpoints.items():
         providers[name] = _http_provider(endpoint, clock)
-    default = environ.get("GROUNDWIRE_DEFAULT_PROVIDER") or settings.default_provider
+    default = _default_provider(settings, environ, endpoints)
     if default and default not in providers:
         raise ConfigError(f"The default provider {default!r} is not set up.", hint=f"there are {', '.join(providers)}")
-    catalogue = Catalogue(
-        settings.models, providers=providers, default_provider=default or ("" if endpoints else SIMULATED)
-    )
-    return ModelRouter(catalogue, providers)
+    return ModelRouter(Catalogue(settings.models, providers=providers, default_provider=default), providers)
+
+
+def list_providers(settings: Settings, environ: Mapping[str, str]) -> tuple[ProviderInfo, ...]:
+    """Who can be asked, or could be if a key were there. Opens nothing."""
+    found = [ProviderInfo(name=SIMULATED)]
+    if settings.local.path:
+        found.append(ProviderInfo(name="local"))
+    endpoints = endpoints_from(environ)
+    for name, endpoint in endpoints.items():
+        if name not in settings.providers:
+            has_key = endpoint.key.reveal() != ANY_KEY
+            url = shown_url(endpoint.base_url)
+            found.append(ProviderInfo(name=name, dialect=endpoint.dialect, base_url=url, has_key=has_key))
+    for name, wanted in settings.providers.items():
+        url, has_key = shown_url(wanted.base_url), bool(wanted.key_env and environ.get(wanted.key_env))
+        info = ProviderInfo(name=name, dialect=wanted.dialect, base_url=url, has_key=has_key, key_env=wanted.key_env)
+        found.append(info)
+    default = _default_provider(settings, environ, {**endpoints, **settings.providers})
+    return tuple(msgspec.structs.replace(info, is_default=info.name == default) for info in found)
+
+
+def _default_provider(settings: Settings, environ: Mapping[str, str], remote: Mapping[str, object]) -> str:
+    """Who is asked for names that nobody else knows: the built-in model where there is no other."""
+    named = environ.get("GROUNDWIRE_DEFAULT_PROVIDER") or settings.default_provider
+    return named or ("" if remote else SIMULATED)
 
 
 def scripted_model(wanted: SimulatorSettings) -> "ScriptedModel":

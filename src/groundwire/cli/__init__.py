@@ -25,6 +25,7 @@ COMMANDS = {
     "audit": "List, verify and export the record of every call.",
     "sessions": "List conversations.",
     "calls": "List calls.",
+    "models": "List providers and models, and how to name them.",
     "translate": "Read a body of one model API on stdin and write it in another.",
     "metrics": "Print counts, sizes and times of all calls.",
     "simulate": "Serve a scripted model in every dialect, for tests.",

@@ -75,6 +75,17 @@ BUILT_IN = (
 )
 
 
+class ProviderInfo(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A provider as it may be shown: never with its key. `dialect` and `base_url` are empty for those in process."""
+
+    name: str
+    dialect: str = ""
+    base_url: str = ""
+    has_key: bool = False
+    key_env: str = ""
+    is_default: bool = False
+
+
 class Route(Struct, frozen=True, kw_only=True):
     """Where a name leads: ask `provider` for `model`."""
 

@@ -29,6 +29,10 @@ AUTH_OF: dict[Dialect, Auth] = {
 """Where each dialect's own vendor looks for the key."""
 
 
+ANY_KEY = "none"
+"""What is sent where a base URL is all that was given: the vendors' SDKs insist on a key, and other servers ignore it."""
+
+
 class Endpoint(Struct, frozen=True, kw_only=True):
     """One provider that can be asked. `overrides` go into every body sent to it.
 
@@ -120,7 +124,13 @@ def _plain(
     if not key and not url:
         return None
     base = checked_url(url or default_url, f"{prefix}_BASE_URL")
-    return Endpoint(name=name, dialect=dialect, base_url=base, key=Secret(key or "none"), auth=auth)
+    return Endpoint(name=name, dialect=dialect, base_url=base, key=Secret(key or ANY_KEY), auth=auth)
+
+
+def shown_url(url: str) -> str:
+    """The address without what may be a credential in it: user, password and query."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def checked_url(url: str, setting: str) -> str:
@@ -145,7 +155,7 @@ def _openrouter(environ: Mapping[str, str]) -> Endpoint | None:
     )
     path = f"{base}/{prefix.strip('/')}" if prefix.strip("/") else base
     return Endpoint(
-        name="openrouter", dialect="openai-chat", base_url=path, key=Secret(key or "none"), timeouts=timeouts
+        name="openrouter", dialect="openai-chat", base_url=path, key=Secret(key or ANY_KEY), timeouts=timeouts
     )
 
 
