@@ -50,7 +50,8 @@ async def simulating(*options):
 
 async def ask(url, said, headers=None):
     client = ReqwestTransport()
-    body = {"model": "m", "messages": [{"role": "user", "content": said}]}
+    weather = {"type": "function", "function": {"name": "get_weather"}}
+    body = {"model": "m", "messages": [{"role": "user", "content": said}], "tools": [weather]}
     try:
         response = await client.send(
             HttpRequest(url=f"{url}/chat/completions", headers=headers or {}, body=json.dumps(body).encode())

@@ -321,7 +321,7 @@ async def test_names_that_the_dialect_refuses_come_back_as_the_caller_knows_them
     dotted = ModelRequest(
         model="m-1", items=REQUEST.items, tools=(FunctionTool(name="maps.find", parameters=TOOL.parameters),)
     )
-    answer = (200, JSON, [reply_bytes("openai-chat", Answer(calls=(Ask("maps_find", {"q": "x"}),)))])
+    answer = (200, JSON, [reply_bytes("openai-chat", Answer(calls=(Ask("maps_find", {"q": "x"}, offered=False),)))])
     async with provider("openai-chat", answer) as (made, script):
         reply = await made.complete(dotted)
     assert script.bodies[0]["tools"][0]["function"]["name"] == "maps_find"

@@ -19,6 +19,9 @@ WEATHER = FunctionTool(
 NOTE = FunctionTool(name="send_note", description="Write a note.", parameters={"type": "object", "properties": {}})
 
 
+LETTERS = (FunctionTool(name="a"), FunctionTool(name="b"))
+
+
 def ask(*items, tools=(WEATHER, NOTE), **options):
     return ModelRequest(model="sim", items=items, tools=tools, **options)
 
@@ -35,7 +38,7 @@ def test_a_script_goes_on_with_every_step_of_the_conversation_and_keeps_no_state
 
 
 def test_steps_are_runs_of_the_models_items():
-    call = ScriptedModel(Answer("so", (Ask("a"), Ask("b")), "hm")).reply(ask(say("user", "x"))).items
+    call = ScriptedModel(Answer("so", (Ask("a"), Ask("b")), "hm")).reply(ask(say("user", "x"), tools=LETTERS)).items
     assert [item.kind for item in call] == ["reasoning", "message", "call", "call"]
     assert steps_taken((say("user", "x"), *call)) == 1
     assert steps_taken((say("user", "x"), say("assistant", "y"), say("user", "z"), *call)) == 2
@@ -43,7 +46,7 @@ def test_steps_are_runs_of_the_models_items():
 
 def test_a_rule_answers_whatever_the_step_and_ids_of_one_answer_differ():
     model = ScriptedModel("never", rules=(Rule("WEATHER in (?:oslo|rome)", Answer(calls=(Ask("a"), Ask("a")))),))
-    calls = model.reply(ask(say("user", "weather in Rome?"))).calls
+    calls = model.reply(ask(say("user", "weather in Rome?"), tools=LETTERS)).calls
     assert len({item.call.call_id for item in calls}) == 2
 
 
@@ -142,7 +145,8 @@ def test_a_listed_fault_strikes_exactly_its_request():
 
 
 def spoiled(kind):
-    reply = ScriptedModel(Answer("well", (Ask("a", {"x": 1}), Ask("b", {"y": 2})))).reply(ask(say("user", "x")))
+    model = ScriptedModel(Answer("well", (Ask("a", {"x": 1}), Ask("b", {"y": 2}))))
+    reply = model.reply(ask(say("user", "x"), tools=LETTERS))
     return spoil(reply, Fault(kind=kind))
 
 

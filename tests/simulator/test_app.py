@@ -19,17 +19,35 @@ LIMIT = 20
 OBJECT = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 ASKS = Answer("Wait.", calls=(Ask("get_weather", {"city": "Tokyo"}), Ask("get_weather", {"city": "Oslo"})))
 ANTHROPIC = {"anthropic-version": "2023-06-01"}
+WEATHER = {"name": "get_weather", "parameters": OBJECT}
+SAID = [{"role": "user", "content": "hi"}]
 PATHS = {
-    "openai-chat": ("/v1/chat/completions", {"model": "gpt-5.2", "messages": [{"role": "user", "content": "hi"}]}, {}),
-    "openai-responses": ("/v1/responses", {"model": "gpt-5.2", "input": "hi"}, {}),
+    "openai-chat": (
+        "/v1/chat/completions",
+        {"model": "gpt-5.2", "messages": SAID, "tools": [{"type": "function", "function": WEATHER}]},
+        {},
+    ),
+    "openai-responses": (
+        "/v1/responses",
+        {"model": "gpt-5.2", "input": "hi", "tools": [{"type": "function", **WEATHER}]},
+        {},
+    ),
     "anthropic": (
         "/v1/messages",
-        {"model": "claude-opus-4-6", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]},
+        {
+            "model": "claude-opus-4-6",
+            "max_tokens": 99,
+            "messages": SAID,
+            "tools": [{"name": "get_weather", "input_schema": OBJECT}],
+        },
         ANTHROPIC,
     ),
     "gemini": (
         "/v1beta/models/gemini-3-flash:generateContent",
-        {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
+        {
+            "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+            "tools": [{"functionDeclarations": [{"name": "get_weather", "parametersJsonSchema": OBJECT}]}],
+        },
         {},
     ),
 }
@@ -110,7 +128,7 @@ async def test_ids_look_like_the_providers_own(dialect, reply_id, call_id):
 
 
 async def test_an_id_of_the_script_is_kept():
-    async with simulator(Answer(calls=(Ask("f", {}, "call_7"),))) as running:
+    async with simulator(Answer(calls=(Ask("get_weather", {}, "call_7"),))) as running:
         reply = read("anthropic", (await ask_in(running, "anthropic"))[2])
     assert reply.calls[0].call.call_id == "call_7"
 
@@ -471,7 +489,7 @@ async def test_a_conversation_is_carried_on_by_another_process_of_the_same_scrip
         for item in reply.calls
     ]
     path, body, _ = PATHS["gemini"]
-    body = {"contents": [*body["contents"], content, {"role": "user", "parts": answers}]}
+    body = {**body, "contents": [*body["contents"], content, {"role": "user", "parts": answers}]}
     async with simulator(*script) as second:
         status, _, data = await ask(second, path, body)
         del content["parts"][0]["thoughtSignature"]

@@ -5,16 +5,14 @@ Good enough to try every part of the software offline, and deterministic; it und
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
+from groundwire.codecs.wire.json import dump_text
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Message, ResultItem
-from groundwire.contracts.requests import FunctionTool, ModelRequest
+from groundwire.contracts.requests import FunctionTool, ModelRequest, OutputFormat
+from groundwire.providers.values import Words, value_for
 
 _WORD = re.compile(r"[^\W_]+")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_QUOTED = re.compile(r"[\"“'‘]([^\"”'’]+)[\"”'’]")
-_NAME = re.compile(r"\b[A-Z][\w-]*(?: [A-Z][\w-]*)*")
 _IGNORED = frozenset(
     [
         "a",
@@ -49,7 +47,8 @@ def choose_answer(request: ModelRequest) -> tuple[str, tuple[str, JsonObject] | 
     """What to say, or which tool to call with what."""
     last = request.items[-1] if request.items else None
     if isinstance(last, ResultItem):
-        return f"{'That failed' if last.failed else 'Here is what I found'}: {last.text[:_MAX_TEXT]}", None
+        told = f"{'That failed' if last.failed else 'Here is what I found'}: {last.text[:_MAX_TEXT]}"
+        return _formatted(told, last.text, request.output), None
     text = last.text if isinstance(last, Message) else ""
     choice = request.tool_choice
     tools = [tool for tool in request.tools if isinstance(tool, FunctionTool)]
@@ -58,8 +57,18 @@ def choose_answer(request: ModelRequest) -> tuple[str, tuple[str, JsonObject] | 
     must = choice is not None and choice.mode == "required" and not _has_called(request)
     tool = _best(tools, text, must=must)
     if tool is None:
-        return (f"You said: {text[:_MAX_TEXT]}" if text else "I am the built-in model. Ask me for something."), None
+        told = f"You said: {text[:_MAX_TEXT]}" if text else "I am the built-in model. Ask me for something."
+        return _formatted(told, text, request.output), None
     return "", (tool.name, arguments_for(tool.parameters or {}, text))
+
+
+def _formatted(told: str, text: str, output: OutputFormat | None) -> str:
+    """What is told, in the form that the answer must have."""
+    if output is None or output.type == "text":
+        return told
+    if output.type == "json" or output.schema is None:
+        return dump_text({"answer": told})
+    return dump_text(value_for(output.schema, Words(text[:_MAX_TEXT])))
 
 
 def _has_called(request: ModelRequest) -> bool:
@@ -85,52 +94,7 @@ def _words(text: str) -> frozenset[str]:
 
 def arguments_for(schema: JsonObject, text: str) -> JsonObject:
     """Values for the required properties (all, if none is required), as far as the text offers any."""
-    properties = schema.get("properties")
-    if not isinstance(properties, dict):
+    if not isinstance(schema.get("properties"), dict):
         return {}
-    required = schema.get("required")
-    wanted = required if isinstance(required, list) and required else list(properties)
-    words = _Words(text)
-    return {
-        name: _value(properties.get(name), words) for name in wanted if isinstance(name, str) and name in properties
-    }
-
-
-class _Words:
-    """What a text offers as values, each given once and the last one then again."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.numbers = _NUMBER.findall(text)
-        quoted = _QUOTED.findall(text)
-        names = [name for name in _NAME.findall(text) if not text.startswith(name)]
-        self.strings = quoted or names or [text]
-
-    def string(self) -> str:
-        return self.strings.pop(0) if len(self.strings) > 1 else self.strings[0]
-
-    def number(self) -> float:
-        text = self.numbers.pop(0) if len(self.numbers) > 1 else self.numbers[0] if self.numbers else "1"
-        return float(text)
-
-
-def _value(schema: Any, words: _Words) -> Any:
-    schema = schema if isinstance(schema, dict) else {}
-    choices = schema.get("enum")
-    if isinstance(choices, list) and choices:
-        return next((choice for choice in choices if str(choice).lower() in words.text.lower()), choices[0])
-    if "const" in schema or "default" in schema:
-        return schema.get("const", schema.get("default"))
-    kind = schema.get("type")
-    kind = kind[0] if isinstance(kind, list) and kind else kind
-    if kind == "integer":
-        return int(words.number())
-    if kind == "number":
-        return words.number()
-    if kind == "boolean":
-        return True
-    if kind == "array":
-        return [_value(schema.get("items"), words)]
-    if kind == "object":
-        return arguments_for(schema, words.text)
-    return None if kind == "null" else words.string()
+    arguments = value_for({**schema, "type": "object"}, Words(text))
+    return arguments if isinstance(arguments, dict) else {}

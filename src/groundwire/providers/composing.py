@@ -21,7 +21,7 @@ _TOKEN = 4
 
 
 def to_reply(answer: Answer, request: ModelRequest) -> Reply:
-    seed = f"{request.model}:{len(request.items)}:{last_said(request.items)}"
+    seed = f"{request.model}:{request.items!r}"
     reason = answer.finish or (FinishReason.TOOL_CALLS if answer.calls else FinishReason.END)
     items, finish = _stopped(_items_of(answer, seed), Finish(reason=reason), request.sampling.stop)
     items, finish = _limited(items, finish, request.max_output_tokens)

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.json import read_object
 from groundwire.contracts.errors import ProviderError, WireError
-from groundwire.contracts.failures import FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, WireWarning
-from groundwire.contracts.requests import ModelRequest, SendOptions
+from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
 from groundwire.providers.choosing import choose_answer
 from groundwire.providers.composing import last_said, to_reply
 from groundwire.providers.failing import unreachable, unreadable
@@ -28,7 +28,10 @@ from groundwire.providers.faults import PAGE, Fault, FaultKind, ModelFaults, cut
 from groundwire.providers.scripts import Answer, Ask, Rule
 from groundwire.providers.transport import BROKEN, LATE, Timeouts, TransportError
 
+SCRIPT_ERROR = "script_error"
+"""The code of a failure that is the script's own."""
 _NO_OPTIONS = SendOptions()
+_NOT_WIRE = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class ScriptedModel:
@@ -51,12 +54,12 @@ class ScriptedModel:
         self._otherwise = otherwise or _choose
 
     def answer(self, request: ModelRequest) -> Answer:
+        """What is said to this request. A mistake in the script is an answer that failed."""
         last = last_said(request.items)
-        for pattern, answer in self._rules:
-            if pattern.search(last):
-                return answer
         step = steps_taken(request.items)
-        return self._answers[step] if step < len(self._answers) else self._otherwise(request)
+        ruled = next((answer for pattern, answer in self._rules if pattern.search(last)), None)
+        scripted = self._answers[step] if step < len(self._answers) else None
+        return _on_offer(ruled or scripted or self._otherwise(request), request)
 
     def reply(self, request: ModelRequest) -> Reply:
         """The answer as a provider would give it, or its failure raised."""
@@ -148,6 +151,23 @@ class ScriptedProvider:
 
 def _answer(value: Answer | str) -> Answer:
     return Answer(value) if isinstance(value, str) else value
+
+
+def _on_offer(answer: Answer, request: ModelRequest) -> Answer:
+    """Its calls by the names that the request offers; a script may spell a name as the caller or as the wire does."""
+    offered = {tool.name: tool.name for tool in request.tools if isinstance(tool, FunctionTool)}
+    spelled = {_NOT_WIRE.sub("_", name): name for name in offered} | offered
+    calls: list[Ask] = []
+    for ask in answer.calls:
+        name = spelled.get(ask.name) or spelled.get(_NOT_WIRE.sub("_", ask.name))
+        if ask.offered and name is None:
+            listed = ", ".join(offered) or "nothing"
+            message = f"The script calls {ask.name!r}, which is not on offer. Offered: {listed}."
+            return Answer(
+                failure=Failure(kind=FailureKind.SERVER, message=message, code=SCRIPT_ERROR, should_retry=False)
+            )
+        calls.append(replace(ask, name=name or ask.name))
+    return replace(answer, calls=tuple(calls)) if calls else answer
 
 
 def steps_taken(items: Sequence[Item]) -> int:

@@ -18,12 +18,17 @@ from groundwire.contracts.replies import FinishReason
 
 
 class Ask(Struct, frozen=True, forbid_unknown_fields=True):
-    """A call that the model makes. `raw` is for argument texts that no object can spell, such as broken JSON."""
+    """A call that the model makes. `raw` is for argument texts that no object can spell, such as broken JSON.
+
+    A tool that the request does not offer is a mistake in the script, unless the call says `offered=False`: models make
+    names up too.
+    """
 
     name: str
     arguments: JsonObject = field(default_factory=dict)
     call_id: str = ""
     raw: str | None = None
+    offered: bool = True
 
 
 class Answer(Struct, frozen=True, forbid_unknown_fields=True):

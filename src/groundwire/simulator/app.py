@@ -1,7 +1,7 @@
 """The simulator: a server that speaks the four HTTP dialects and Gemini Live, and knows nothing but a script.
 
 A request is checked by the rules of its dialect, read by our codec, answered by the scripted model, and sent back as
-the provider would send it, faults included. It keeps no conversation: everything it needs stands in the request.
+the provider would send it, faults included. It keeps no conversation, except responses that OpenAI would store too.
 """
 
 from collections.abc import Mapping
@@ -42,6 +42,7 @@ from groundwire.simulator.responding import (
     with_one_id,
 )
 from groundwire.simulator.routes import SECRET_HEADERS, Route, keys_in, route_of, without_key
+from groundwire.simulator.stored import StoredResponses
 
 MODELS = ("gpt-5.2", "claude-opus-4-6", "gemini-3-flash")
 """What the lists of models show. Any other name is answered too."""
@@ -69,7 +70,8 @@ class Simulator:
 
     `piece` is how many characters a streamed piece has, `pause` how many seconds pass between two of them. With a `key`,
     requests without it are refused. The model's faults count the requests for answers, from 0. `keep` limits how many requests are
-    remembered, newest last.
+    remembered, newest last; `stored` how many responses can be gone on from. A body that does not come within `patience`
+    seconds is not waited for.
     """
 
     def __init__(
@@ -81,6 +83,8 @@ class Simulator:
         piece: int = 12,
         pause: float = 0.0,
         keep: int | None = None,
+        stored: int = 1000,
+        patience: float = 60.0,
     ) -> None:
         self.requests: list[SeenRequest] = []
         self.url = ""
@@ -92,7 +96,8 @@ class Simulator:
         self._keep = keep
         self._received = 0
         self._answered = 0
-        self._server = HttpServer(self._handle)
+        self._stored = StoredResponses(stored)
+        self._server = HttpServer(self._handle, patience=patience)
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
         bound = await self._server.start(host, port)
@@ -179,6 +184,8 @@ class Simulator:
             return json_response(models_body(route.dialect, MODELS, created=created), headers, clock=self._clock)
         if route.action == "model":
             return json_response(model_body(route.dialect, route.model, created=created), headers, clock=self._clock)
+        if route.action == "stored":
+            return self._stored_response(request, route, headers)
         if route.action == "count":
             return self._count(request, route, headers)
         number, self._answered = self._answered, self._answered + 1
@@ -195,15 +202,25 @@ class Simulator:
         self, request: Request, route: Route, headers: dict[str, str], fault: Fault | None
     ) -> Response | Failure:
         body = read_object(request.body)
+        is_stateful = route.dialect == "openai-responses"
+        if is_stateful:
+            earlier, body = body.get("previous_response_id"), self._stored.completed({"store": True, **body})
         asked, failure = _read(body, route, request.headers)
         if failure is not None:
             return failure
+        if is_stateful and earlier is not None:
+            asked = _going_on(asked, earlier)
         answer = self._model.answer(asked)
         if answer.failure is not None:
             return answer.failure
         reply = dressed(answer, asked, body, route.dialect, fault=fault, created=int(self._clock.now()))
         call_ids = [item.call.call_id for item in reply.calls]
         is_double = fault is not None and fault.kind is FaultKind.DUPLICATE_IDS
+        sent = codec_of(route.dialect).encode_response(reply, request=asked).body
+        if is_double:
+            sent = read_object(with_one_id(dump(sent), call_ids))
+        if is_stateful:
+            self._stored.keep(body, sent)
         if asked.stream:
             pieces = self._pieces(reply, asked, route)
             if is_double:
@@ -211,9 +228,6 @@ class Simulator:
             kind = "application/json; charset=utf-8" if route.array else "text/event-stream; charset=utf-8"
             chunks = paced(pieces, clock=self._clock, pause=self._pause, fault=fault)
             return Response(headers={"content-type": kind, **headers}, chunks=chunks)
-        sent = codec_of(route.dialect).encode_response(reply, request=asked).body
-        if is_double:
-            sent = read_object(with_one_id(dump(sent), call_ids))
         return json_response(sent, headers, clock=self._clock, fault=fault)
 
     def _pieces(self, reply: Reply, asked: ModelRequest, route: Route) -> list[bytes]:
@@ -222,6 +236,16 @@ class Simulator:
         encoder = codec_of(route.dialect).StreamEncoder(request=asked, **options)
         pieces = [encoder.feed(part) for part in parts_of(reply, piece=self._piece)]
         return [*pieces, encoder.finish()]
+
+    def _stored_response(self, request: Request, route: Route, headers: dict[str, str]) -> Response | Failure:
+        found = self._stored.body(route.response_id)
+        if found is None:
+            message = f"Response with id '{route.response_id}' not found."
+            return Failure(kind=FailureKind.NOT_FOUND, message=message, status=404)
+        if request.method == "DELETE":
+            self._stored.forget(route.response_id)
+            found = {"id": route.response_id, "object": "response", "deleted": True}
+        return json_response(found, headers, clock=self._clock)
 
     def _count(self, request: Request, route: Route, headers: dict[str, str]) -> Response | Failure:
         body = read_object(request.body)
@@ -252,6 +276,12 @@ def _read(body: JsonObject, route: Route, headers: Mapping[str, str]) -> tuple[M
     if route.dialect == "gemini":
         body = rules_gemini.with_whole_turns(body)
     return codec_of(route.dialect).decode_request(body, model=route.model, stream=route.stream), None
+
+
+def _going_on(asked: ModelRequest, earlier: JsonValue) -> ModelRequest:
+    """The request as its response will repeat it: with the name of the response that it goes on from."""
+    own = {**asked.extras.get("openai-responses", {}), "previous_response_id": earlier}
+    return replace(asked, extras={**asked.extras, "openai-responses": own})
 
 
 def _seen(request: Request) -> SeenRequest:

@@ -35,9 +35,13 @@ Handler: TypeAlias = Callable[[Request], Awaitable[Response | Upgrade]]
 
 
 class HttpServer:
-    """Listens until it is closed. Port 0 takes a free one."""
+    """Listens until it is closed. Port 0 takes a free one.
 
-    def __init__(self, handler: Handler) -> None:
+    A request whose head is there must be whole `patience` seconds later.
+    """
+
+    def __init__(self, handler: Handler, *, patience: float = 60.0) -> None:
+        self._patience = patience
         self._handler = handler
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -74,7 +78,7 @@ class HttpServer:
         connection = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_BODY)
         while True:
             try:
-                request = await _read_request(connection, reader, writer)
+                request = await _read_request(connection, reader, writer, self._patience)
             except h11.RemoteProtocolError as error:
                 await _refuse(connection, writer, error.error_status_hint)
                 return
@@ -92,8 +96,9 @@ class HttpServer:
 
 
 async def _read_request(
-    connection: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    connection: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience: float
 ) -> Request | None:
+    deadline: float | None = None
     head: h11.Request | None = None
     body: list[bytes] = []
     size = 0
@@ -103,9 +108,10 @@ async def _read_request(
             if connection.they_are_waiting_for_100_continue:
                 continuing = h11.InformationalResponse(status_code=100, headers=[])
                 writer.write(connection.send(continuing) or b"")
-            connection.receive_data(await reader.read(_READ))
+            connection.receive_data(await _read_before(deadline, reader))
         elif isinstance(event, h11.Request):
             head = event
+            deadline = asyncio.get_running_loop().time() + patience
         elif isinstance(event, h11.Data):
             size += len(event.data)
             if size > MAX_BODY:
@@ -121,6 +127,14 @@ async def _read_request(
     return Request(
         method=head.method.decode("ascii"), target=head.target.decode("latin-1"), headers=headers, body=b"".join(body)
     )
+
+
+async def _read_before(deadline: float | None, reader: asyncio.StreamReader) -> bytes:
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await reader.read(_READ)
+    except TimeoutError:
+        raise h11.RemoteProtocolError("the body did not come", error_status_hint=408) from None
 
 
 async def _refuse(connection: h11.Connection, writer: asyncio.StreamWriter, status: int) -> None:

@@ -40,6 +40,8 @@ def error_response(failure: Failure, route: Route, headers: dict[str, str], *, c
         shown["retry-after"] = f"{failure.retry_after:g}"
         if route.dialect != "anthropic":
             shown["retry-after-ms"] = f"{failure.retry_after * 1000:g}"
+    if failure.should_retry is not None:
+        shown["x-should-retry"] = "true" if failure.should_retry else "false"
     wrapped: JsonValue = [body] if route.array else body
     return json_response(wrapped, shown, clock=clock, status=status)
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from groundwire.contracts.requests import Dialect
 
-Action: TypeAlias = Literal["generate", "count", "models", "model", "live", "unknown"]
+Action: TypeAlias = Literal["generate", "count", "models", "model", "stored", "live", "unknown"]
 _GEMINI = re.compile(r".*/(?:models|tunedModels)/(?P<model>.+):(?P<method>[A-Za-z]+)")
 _MAX_PATH = 2000
 _GEMINI_METHODS: dict[str, Action] = {
@@ -17,24 +17,28 @@ _GEMINI_METHODS: dict[str, Action] = {
     "streamGenerateContent": "generate",
     "countTokens": "count",
 }
-_SUFFIXES: tuple[tuple[str, Dialect, Action], ...] = (
-    ("/chat/completions", "openai-chat", "generate"),
-    ("/responses/input_tokens", "openai-responses", "count"),
-    ("/responses", "openai-responses", "generate"),
-    ("/messages/count_tokens", "anthropic", "count"),
-    ("/messages", "anthropic", "generate"),
-)
+_BASES = ("/v1", "/api/v1")
+"""Where the other dialects begin: at the vendors themselves, and at OpenRouter."""
+_METHODS: dict[str, tuple[Dialect, Action]] = {
+    "/chat/completions": ("openai-chat", "generate"),
+    "/responses/input_tokens": ("openai-responses", "count"),
+    "/responses": ("openai-responses", "generate"),
+    "/messages/count_tokens": ("anthropic", "count"),
+    "/messages": ("anthropic", "generate"),
+}
+_STORED = re.compile(r"/v1/responses/(?P<id>[^/]+)")
 SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie", "proxy-authorization"})
 
 
 class Route(Struct, frozen=True, kw_only=True):
-    """`stream` and `model` are what the path says of them, which only Gemini's does."""
+    """`stream` and `model` are what the path says of them, which only Gemini's does; `response_id` names a stored one."""
 
     dialect: Dialect
     action: Action
     model: str = ""
     stream: bool = False
     array: bool = False
+    response_id: str = ""
 
 
 def _split(target: str) -> SplitResult:
@@ -59,9 +63,13 @@ def route_of(method: str, target: str, headers: Mapping[str, str]) -> Route:
             is_array = is_stream and dict(parse_qsl(parts.query)).get("alt") != "sse"
             action = _GEMINI_METHODS[found["method"]]
             return Route(dialect="gemini", action=action, model=found["model"], stream=is_stream, array=is_array)
-        for suffix, dialect, action in _SUFFIXES:
-            if path.endswith(suffix):
-                return Route(dialect=dialect, action=action)
+        for base in _BASES:
+            known = _METHODS.get(path.removeprefix(base)) if path.startswith(base) else None
+            if known is not None:
+                return Route(dialect=known[0], action=known[1])
+    stored = _STORED.fullmatch(path) if method in ("GET", "DELETE") else None
+    if stored is not None:
+        return Route(dialect="openai-responses", action="stored", response_id=stored["id"])
     return Route(dialect=_nearest(path, headers), action="unknown")
 
 

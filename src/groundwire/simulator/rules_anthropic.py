@@ -9,6 +9,7 @@ from typing import Any
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.failures import Failure
+from groundwire.simulator.members import ANTHROPIC, extra_inputs
 from groundwire.simulator.refusals import (
     Asked,
     Rule,
@@ -381,6 +382,6 @@ def _new_version(asked: Asked) -> Iterator[Failure]:
 
 
 RULES: tuple[Rule, ...] = (
-    _version, _required, _messages, _contents, _calls, _pairing, _ending, _tools, _choice, _thinking_options, _thoughts,
+    _version, _required, extra_inputs(ANTHROPIC), _messages, _contents, _calls, _pairing, _ending, _tools, _choice, _thinking_options, _thoughts,
     _thoughts_kept, _sampling, _new_version,
 )  # fmt: skip

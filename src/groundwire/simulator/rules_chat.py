@@ -6,6 +6,7 @@ from typing import Any
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.failures import Failure
+from groundwire.simulator.members import CHAT, unknown_parameters
 from groundwire.simulator.openai_refusals import (
     bad_name,
     bad_output,
@@ -221,6 +222,9 @@ def _options(asked: Asked) -> Iterator[Failure]:
             param="max_tokens",
             code="unsupported_parameter",
         )
+    count = body.get("n")
+    if isinstance(count, int) and count > 1:
+        yield refuse("The simulator gives one answer to a request: 'n' must be 1.", param="n", code="unsupported_value")
     found = _GPT.match(asked.model)
     version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
     effort = body.get("reasoning_effort", "medium" if version >= (5, 6) else "none")
@@ -239,4 +243,6 @@ def _output(asked: Asked) -> Iterator[Failure]:
         yield from bad_output(wanted, "response_format.json_schema")
 
 
-RULES: tuple[Rule, ...] = (_required, _roles, _contents, _calls, _pairing, _tools, _choice, _options, _output)
+RULES: tuple[Rule, ...] = (
+    _required, unknown_parameters(CHAT), _roles, _contents, _calls, _pairing, _tools, _choice, _options, _output,
+)  # fmt: skip

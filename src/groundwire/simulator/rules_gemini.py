@@ -321,6 +321,9 @@ def _output(asked: Asked) -> Iterator[Failure]:
     is_json = text_of(generation.get("responseMimeType")) == "application/json"
     if has_functions and is_json and (0, 0) < generation_of(asked.model) < (3, 0):
         yield refuse("Function calling with a response mime type: 'application/json' is unsupported")
+    count = generation.get("candidateCount")
+    if isinstance(count, int) and count > 1:
+        yield refuse("The simulator gives one answer to a request: candidate_count must be 1.")
 
 
 RULES: tuple[Rule, ...] = (_unknown_members, _contents, _order, _signatures, _tools, _config, _output)

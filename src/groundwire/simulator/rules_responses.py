@@ -1,6 +1,6 @@
 """What OpenAI's Responses refuses, as far as tools are concerned.
 
-The simulator stores nothing, so whatever refers to stored responses or items is not found.
+What was stored is put into the body before (`stored`), so whatever still refers to it here is not found.
 """
 
 import re
@@ -9,6 +9,7 @@ from typing import Any
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.failures import Failure
+from groundwire.simulator.members import RESPONSES, unknown_parameters
 from groundwire.simulator.openai_refusals import (
     bad_name,
     bad_output,
@@ -289,5 +290,5 @@ def _output(asked: Asked) -> Iterator[Failure]:
 
 
 RULES: tuple[Rule, ...] = (
-    _required, _stored, _messages, _item_ids, _calls, _pairing, _reasoning, _tools, _choice, _output,
+    _required, unknown_parameters(RESPONSES), _stored, _messages, _item_ids, _calls, _pairing, _reasoning, _tools, _choice, _output,
 )  # fmt: skip
