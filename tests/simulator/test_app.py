@@ -534,3 +534,105 @@ async def test_an_odd_target_or_a_head_gets_a_status_and_nobody_sees_a_traceback
         writer.close()
     assert received.startswith(b"HTTP/1.1 4")
     assert not unhandled
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/responses", "/messages", "/v1/v1/messages", "/v2/responses"])
+async def test_a_path_without_its_version_is_not_found(path):
+    async with simulator("Hello.") as running:
+        status, _, _ = await ask(running, path, PATHS["openai-chat"][1], ANTHROPIC)
+    assert status == 404
+
+
+async def test_the_prefix_of_openrouter_is_known():
+    async with simulator("Hello.") as running:
+        status, _, data = await ask(running, "/api/v1/chat/completions", PATHS["openai-chat"][1])
+    assert (status, read("openai-chat", data).text) == (200, "Hello.")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "members", "reason", "raw"),
+    [
+        ("openai-chat", {"max_completion_tokens": 2}, FinishReason.LENGTH, "length"),
+        ("openai-chat", {"stop": ["lo"]}, FinishReason.END, "stop"),
+        ("openai-responses", {"max_output_tokens": 2}, FinishReason.LENGTH, "incomplete"),
+        ("anthropic", {"max_tokens": 2}, FinishReason.LENGTH, "max_tokens"),
+        ("anthropic", {"stop_sequences": ["lo"]}, FinishReason.STOP_SEQUENCE, "stop_sequence"),
+        ("gemini", {"generationConfig": {"maxOutputTokens": 2}}, FinishReason.LENGTH, "MAX_TOKENS"),
+        ("gemini", {"generationConfig": {"stopSequences": ["lo"]}}, FinishReason.END, "STOP"),
+    ],
+)
+async def test_limits_of_the_request_end_the_answer_as_its_dialect_says(dialect, members, reason, raw):
+    path, body, headers = PATHS[dialect]
+    async with simulator("Hello, world.") as running:
+        _, _, data = await ask(running, path, {**body, **members}, headers)
+    reply = read(dialect, data)
+    assert (reply.text, reply.finish.reason) == ("Hello, " if reason is FinishReason.LENGTH else "Hel", reason)
+    assert raw in data.decode()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_without_a_script_an_answer_obeys_the_schema_that_it_must_have(dialect):
+    schema = {
+        "type": "object",
+        "properties": {"days": {"type": "integer"}},
+        "required": ["days"],
+        "additionalProperties": False,
+    }
+    members = {
+        "openai-chat": {
+            "response_format": {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": schema}}
+        },
+        "openai-responses": {
+            "text": {"format": {"type": "json_schema", "name": "x", "strict": True, "schema": schema}}
+        },
+        "anthropic": {"output_config": {"format": {"type": "json_schema", "schema": schema}}},
+        "gemini": {"generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": schema}},
+    }
+    path, body, headers = PATHS[dialect]
+    async with simulator() as running:
+        status, _, data = await ask(running, path, {**body, **members[dialect]}, headers)
+    assert (status, json.loads(read(dialect, data).text)) == (200, {"days": 1})
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_script_that_calls_what_is_not_on_offer_is_an_error_that_says_so_and_is_not_asked_again(dialect):
+    async with simulator(Answer(calls=(Ask("find_order"),))) as running:
+        status, headers, data = await ask_in(running, dialect)
+    failure = codec_of(dialect).decode_error(status, data, headers)
+    assert (status, failure.retryable) == (500, False)
+    assert failure.message == "The script calls 'find_order', which is not on offer. Offered: get_weather."
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_script_may_make_a_tool_up_on_purpose(dialect):
+    async with simulator(Answer(calls=(Ask("find_order", offered=False),))) as running:
+        reply = read(dialect, (await ask_in(running, dialect))[2])
+    assert [item.call.name for item in reply.calls] == ["find_order"]
+
+
+async def announced(body, patience):
+    """What a server answers to a request that announces ten bytes and sends these."""
+    async with Simulator(ScriptedModel("Hello."), patience=patience) as running:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(running.url.rsplit(":", 1)[1]))
+        writer.write(b"POST /v1/responses HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n" + body)
+        async with asyncio.timeout(LIMIT):
+            status = await reader.readline()
+        writer.close()
+        return status.split()[1], len(running.requests)
+
+
+async def test_a_body_that_is_announced_and_does_not_come_is_not_waited_for():
+    assert await announced(b"", patience=0.01) == (b"408", 0)
+    assert await announced(b"123456789", patience=0.01) == (b"408", 0)
+    assert await announced(b"1234567890", patience=LIMIT) == (b"400", 1)
+
+
+async def test_a_connection_between_two_requests_may_be_idle_for_longer():
+    async with Simulator(ScriptedModel("Hello."), patience=0) as running:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(running.url.rsplit(":", 1)[1]))
+        async with asyncio.timeout(LIMIT):
+            for _ in range(2):
+                writer.write(b"GET /v1/models/m HTTP/1.1\r\nhost: x\r\n\r\n")
+                assert (await reader.readline()).split()[1] == b"200"
+                assert b'"id":"m"' in await reader.readuntil(b"}")
+        writer.close()

@@ -77,6 +77,7 @@ REFUSED = {
     "an unknown version": (body(), {"anthropic-version": "2020-01-01"}, "not a valid version"),
     "no model": ({"max_tokens": 1, "messages": [USER]}, OLD, "model: Field required"),
     "no max_tokens": ({"model": MODEL, "messages": [USER]}, OLD, "max_tokens: Field required"),
+    "an unknown member": (body(seed=1), OLD, "seed: Extra inputs are not permitted"),
     "negative max_tokens": (body(max_tokens=-1), OLD, "max_tokens"),
     "no messages": ({**body(), "messages": []}, OLD, "at least one message"),
     "an assistant first": ({**body(), "messages": [assistant(text("a")), USER]}, OLD, 'first message must use the "user" role'),

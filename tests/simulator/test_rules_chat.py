@@ -35,6 +35,7 @@ def nested(depth):
 
 
 ACCEPTED = {
+    "one answer": body(n=1),
     "plain": body(),
     "call and result": body(asks(call()), result()),
     "results in any order": body(asks(call("a"), call("b")), result("b"), result("a")),
@@ -66,6 +67,8 @@ REFUSED = {
     "no messages": ({"model": "m"}, "'messages'"),
     "empty messages": ({"model": "m", "messages": []}, "too short"),
     "an unknown role": (body({"role": "model", "content": "x"}), "Invalid value: 'model'"),
+    "an unknown member": (body(top_k=4), "Unknown parameter: 'top_k'."),
+    "two answers": (body(n=2), "'n' must be 1"),
     "null content": (body({"role": "assistant", "content": None}), "got null"),
     "thinking block": (body({"role": "assistant", "content": [{"type": "thinking"}]}), "Invalid value: 'thinking'"),
     "media in a result": (body(asks(call()), result(content=[{"type": "image_url"}])), "Invalid value: 'image_url'"),

@@ -45,6 +45,7 @@ def native(**properties):
 
 
 ACCEPTED = {
+    "one answer": body(generationConfig={"candidateCount": 1}),
     "plain": body(),
     "without a role": {"contents": [{"parts": [{"text": "hi"}]}]},
     "snake case": {"contents": [USER], "system_instruction": {"parts": [{"text": "a"}]}, "generation_config": {"max_output_tokens": 1}},
@@ -78,6 +79,7 @@ REFUSED = {
     "an unknown member of a part": (body(user({"text": "a", "type": "text"})), "Unknown name \"type\" at 'contents[1].parts[0]'"),
     "an unknown member of a call": (body(model({"functionCall": {"name": "f", "arguments": {}}}), user(answer())), 'Unknown name "arguments"'),
     "an unknown member of a function": (declared(strict=True), "Unknown name \"strict\" at 'tools[0].function_declarations[0]'"),
+    "two answers": (body(generationConfig={"candidateCount": 2}), "candidate_count must be 1"),
     "an unknown setting": (body(generationConfig={"max_tokens": 1}), 'Unknown name "max_tokens"'),
     "an unknown role": (body({"role": "assistant", "parts": [{"text": "a"}]}), "valid role"),
     "no parts": (body({"role": "user", "parts": []}), "must not be empty"),

@@ -88,6 +88,7 @@ REFUSED = {
     "no call id": (body(call("")), "'input[1].call_id'"),
     "an output as an object": (body(call(), result(output={})), "got an object"),
     "a tool without a type": (body(tools=[{"name": "f"}]), "'tools[0].type'"),
+    "an unknown member": (body(frequency_penalty=1), "Unknown parameter: 'frequency_penalty'."),
     "a wrong choice": (body(tools=[tool()], tool_choice="any"), "Invalid value: 'any'"),
 }  # fmt: skip
 
