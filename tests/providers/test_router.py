@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import ProviderError
@@ -14,19 +15,27 @@ from groundwire.contracts.messages import (
     say,
 )
 from groundwire.contracts.replies import ReplyEnded
-from groundwire.contracts.requests import ModelRequest, SendOptions
+from groundwire.contracts.requests import (
+    FunctionTool,
+    ModelRequest,
+    NativeTool,
+    OutputFormat,
+    ReasoningOptions,
+    SendOptions,
+    ToolChoice,
+)
 from groundwire.providers.catalogue import Catalogue, ModelEntry
 from groundwire.providers.router import ModelRouter, without_private
 from groundwire.providers.scripted import ScriptedModel, ScriptedProvider
-from groundwire.providers.scripts import Answer
+from groundwire.providers.scripts import Answer, Rule
 from groundwire.testing import FakeClock
 
 
 class Recording(ScriptedProvider):
     """A scripted provider that keeps what it was asked."""
 
-    def __init__(self, *answers):
-        super().__init__(ScriptedModel(*answers), clock=FakeClock())
+    def __init__(self, *answers, rules=()):
+        super().__init__(ScriptedModel(*answers, rules=rules), clock=FakeClock())
         self.asked = []
         self.closed = False
 
@@ -174,3 +183,64 @@ def test_signatures_of_media_and_citations_do_not_go_to_a_fallback():
     (public,) = without_private((Message(role="assistant", parts=parts),))
     assert "secret" not in repr(public)
     assert [part.kind for part in public.parts] == [part.kind for part in parts]
+
+
+OWN = {"gemini": {"x": 1}}
+WITH_OPTIONS = ModelRequest(
+    model="main",
+    items=(say("user", "hi"),),
+    instructions=(TextPart(text="be brief", private=OWN),),
+    tools=(FunctionTool(name="f", private=OWN), NativeTool(origin="gemini", value={"googleSearch": {}})),
+    tool_choice=ToolChoice(mode="required", private=OWN),
+    output=OutputFormat(type="json", private=OWN),
+    reasoning=ReasoningOptions(effort="low", private=OWN),
+    extras={"gemini": {"safetySettings": []}},
+)
+
+
+async def test_another_provider_gets_the_request_without_what_only_the_first_one_knows():
+    second = Recording("x")
+    await router(Recording(failing(FailureKind.SERVER)), second).complete(WITH_OPTIONS)
+    assert second.asked == [
+        ModelRequest(
+            model="spare-1",
+            items=(say("user", "hi"),),
+            instructions=(TextPart(text="be brief"),),
+            tools=(FunctionTool(name="f"),),
+            tool_choice=ToolChoice(mode="required"),
+            output=OutputFormat(type="json"),
+            reasoning=ReasoningOptions(effort="low"),
+        )
+    ]
+
+
+async def test_a_choice_among_tools_goes_with_the_last_of_them():
+    second = Recording("x")
+    only_native = replace(WITH_OPTIONS, tools=WITH_OPTIONS.tools[1:])
+    await router(Recording(failing(FailureKind.SERVER)), second).complete(only_native)
+    assert (second.asked[0].tools, second.asked[0].tool_choice) == ((), None)
+
+
+async def test_another_model_of_the_same_provider_keeps_its_options():
+    first = Recording(rules=(Rule("hi", failing(FailureKind.SERVER)),))
+    with pytest.raises(ProviderError):
+        await router(first, Recording()).complete(WITH_OPTIONS, SendOptions(fallbacks=("one/small",)))
+    assert [request.model for request in first.asked] == ["main", "small"]
+    assert first.asked[1] == replace(first.asked[0], model="small")
+
+
+@pytest.mark.parametrize(
+    "extras",
+    [
+        {"openai-responses": {"previous_response_id": "resp_1"}},
+        {"openai-responses": {"conversation": "conv_1"}},
+        {"gemini": {"cachedContent": "cachedContents/1"}},
+    ],
+)
+async def test_a_conversation_that_only_the_provider_has_is_never_continued_elsewhere(extras):
+    first, second = Recording(rules=(Rule("hi", failing(FailureKind.SERVER)),)), Recording("x")
+    bound = ModelRequest(model="main", items=(say("user", "hi"),), extras=extras)
+    with pytest.raises(ProviderError) as caught:
+        await router(first, second).complete(bound, SendOptions(fallbacks=("spare", "one/small")))
+    assert caught.value.failure.kind is FailureKind.SERVER
+    assert ([request.model for request in first.asked], second.asked) == (["main", "small"], [])

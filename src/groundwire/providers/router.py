@@ -1,7 +1,7 @@
 """One provider in front of all: finds out where a model is asked, and goes on to the next one when it fails.
 
 What an earlier model said goes along to a fallback; its private data (signatures, ciphertexts) does not, because no
-other model can read it.
+other model can read it. What was meant for one provider only (its own options and tools) stays there.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -13,13 +13,21 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Item, MediaPart, Message, NativeItem, Part, ResultItem, TextPart
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, WireWarning
-from groundwire.contracts.requests import ModelRequest, SendOptions
+from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
 from groundwire.providers.catalogue import UNKNOWN_MODEL, Catalogue, Route
 
 _FINAL = frozenset(
     {FailureKind.INVALID_REQUEST, FailureKind.TOO_LARGE, FailureKind.CONTENT_FILTER, FailureKind.CANCELLED}
 )
 """Failures of the request itself: another model would be asked the same wrong thing."""
+
+_KEPT_THERE = (
+    ("openai-responses", "previous_response_id"),
+    ("openai-responses", "conversation"),
+    ("openai-responses", "prompt"),
+    ("gemini", "cachedContent"),
+)
+"""Members that stand for a part of the conversation which only the provider has: nobody else can go on from it."""
 
 _NO_OPTIONS = SendOptions()
 
@@ -33,10 +41,10 @@ class ModelRouter:
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
         failed: ProviderError | None = None
-        for name in self._names(request.model, options):
+        for name in self._names(request, options):
             try:
                 route, provider = self._find(name)
-                reply = await provider.complete(_addressed(request, route, after=failed), options)
+                reply = await provider.complete(self._addressed(request, route, after=failed), options)
             except ProviderError as error:
                 failed = _going_on(error, after=failed)
             else:
@@ -45,11 +53,11 @@ class ModelRouter:
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
         failed: ProviderError | None = None
-        for name in self._names(request.model, options):
+        for name in self._names(request, options):
             passed_on = False
             try:
                 route, provider = self._find(name)
-                async for part in provider.stream(_addressed(request, route, after=failed), options):
+                async for part in provider.stream(self._addressed(request, route, after=failed), options):
                     passed_on = True
                     if isinstance(part, ReplyEnded):
                         notes = (*_notes(request, route, failed), *part.reply.warnings)
@@ -68,10 +76,27 @@ class ModelRouter:
         for provider in self._providers.values():
             await provider.close()
 
-    def _names(self, name: str, options: SendOptions) -> Iterator[str]:
+    def _names(self, request: ModelRequest, options: SendOptions) -> Iterator[str]:
         """The model, then its fallbacks. Where those lead is only asked when they are needed."""
-        yield name
-        yield from options.fallbacks or self.catalogue.fallbacks_of(name)
+        yield request.model
+        is_bound = any(request.extras.get(dialect, {}).get(name) is not None for dialect, name in _KEPT_THERE)
+        for name in options.fallbacks or self.catalogue.fallbacks_of(request.model):
+            if not is_bound or self._provider_of(name) == self._provider_of(request.model):
+                yield name
+
+    def _provider_of(self, name: str) -> str:
+        """Who is asked for it; nobody, for a name that leads nowhere."""
+        try:
+            return self.catalogue.find(name).provider
+        except ProviderError:
+            return ""
+
+    def _addressed(self, request: ModelRequest, route: Route, *, after: ProviderError | None) -> ModelRequest:
+        if after is None:
+            return replace(request, model=route.model)
+        if route.provider != self._provider_of(request.model):
+            request = without_own_options(request)
+        return replace(request, model=route.model, items=without_private(request.items))
 
     def _find(self, name: str) -> tuple[Route, Provider]:
         route = self.catalogue.find(name)
@@ -86,6 +111,20 @@ def without_private(items: tuple[Item, ...]) -> tuple[Item, ...]:
     return tuple(_public(item) for item in items if not isinstance(item, NativeItem))
 
 
+def without_own_options(request: ModelRequest) -> ModelRequest:
+    """The request for another provider: without the options, marks and tools that only the first one knows."""
+    tools = tuple(replace(tool, private={}) for tool in request.tools if isinstance(tool, FunctionTool))
+    return replace(
+        request,
+        instructions=tuple(replace(part, private={}) for part in request.instructions),
+        tools=tools,
+        tool_choice=replace(request.tool_choice, private={}) if request.tool_choice is not None and tools else None,
+        output=replace(request.output, private={}) if request.output is not None else None,
+        reasoning=replace(request.reasoning, private={}) if request.reasoning is not None else None,
+        extras={},
+    )
+
+
 def _public(item: Item) -> Item:
     if isinstance(item, (Message, ResultItem)):
         return replace(item, parts=tuple(map(_public_part, item.parts)), private={})
@@ -96,12 +135,6 @@ def _public_part(part: Part) -> Part:
     if isinstance(part, TextPart) and (part.private or part.citations):
         return replace(part, private={}, citations=tuple(replace(source, private={}) for source in part.citations))
     return replace(part, private={}) if isinstance(part, MediaPart) and part.private else part
-
-
-def _addressed(request: ModelRequest, route: Route, *, after: ProviderError | None) -> ModelRequest:
-    if after is None:
-        return replace(request, model=route.model)
-    return replace(request, model=route.model, items=without_private(request.items))
 
 
 def _going_on(error: ProviderError, *, after: ProviderError | None) -> ProviderError:

@@ -254,6 +254,8 @@ class Simulator:
             body = inner
         if route.dialect == "anthropic":
             body = {"max_tokens": 1, **body}
+        if route.dialect == "openai-responses":
+            body = self._stored.completed(body)
         asked, failure = _read(body, route, request.headers)
         if failure is not None:
             return failure
