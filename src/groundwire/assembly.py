@@ -18,7 +18,6 @@ from groundwire.contracts.requests import Dialect
 from groundwire.contracts.shapes import did_you_mean, explain_misfit
 from groundwire.providers.catalogue import Catalogue, ModelEntry, ProviderInfo
 from groundwire.providers.endpoints import ANY_KEY, AUTH_OF, Auth, Endpoint, checked_url, endpoints_from, shown_url
-from groundwire.providers.faults import DEFAULT_RATE, ModelFaults
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.router import ModelRouter
 from groundwire.providers.secrets import Secret
@@ -78,7 +77,7 @@ class SimulatorSettings(Struct, frozen=True, kw_only=True, rename="camel", forbi
 
     script: str = ""
     faults: int | None = None
-    rate: Annotated[float, Meta(ge=0, le=1)] = DEFAULT_RATE
+    rate: Annotated[float, Meta(ge=0, le=1)] = 0.1
 
 
 class LocalSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -199,7 +198,8 @@ def _default_provider(settings: Settings, environ: Mapping[str, str], remote: Ma
 
 def scripted_model(wanted: SimulatorSettings) -> "ScriptedModel":
     """The model that says what the settings' script says, with the faults that they plan."""
-    from groundwire.providers.scripted import ScriptedModel  # only those who ask a model need it
+    from groundwire.providers.faults import ModelFaults  # only those who ask a model need these
+    from groundwire.providers.scripted import ScriptedModel
     from groundwire.providers.scripts import Script, read_script
 
     script = read_script(wanted.script) if wanted.script else Script()

@@ -117,6 +117,41 @@ async def test_a_whole_answer_past_its_own_limit_is_a_timeout():
     assert caught.value.kind == FailureKind.TIMEOUT
 
 
+async def test_a_request_with_more_time_than_usual_may_be_silent_for_longer():
+    """The usual request says how long has passed: it gives up after the one that may wait was already waiting."""
+    asked, release = asyncio.Event(), asyncio.Event()
+
+    async def when_released():
+        asked.set()
+        await release.wait()
+        yield b"done"
+
+    async with (
+        serving(lambda request: Response(chunks=when_released())) as (url, _),
+        transport(timeouts=Timeouts(total=0.05)) as client,
+        asyncio.timeout(20),
+    ):
+
+        async def read(limit):
+            return await (await client.send(HttpRequest(url=url, timeout=limit))).read()
+
+        patient = asyncio.ensure_future(read(20))
+        await asked.wait()
+        with pytest.raises(TransportError):
+            await read(0)
+        assert not patient.done()
+        release.set()
+        assert await patient == b"done"
+
+
+async def test_a_limit_of_silence_that_was_set_holds_whatever_the_request_may_take():
+    times = Timeouts(total=0.01, read=0.02)
+    async with serving(lambda request: Response(chunks=nothing())) as (url, _), transport(timeouts=times) as client:
+        with pytest.raises(TransportError) as caught:
+            await (await client.send(HttpRequest(url=url, timeout=20))).read()
+    assert caught.value.kind == FailureKind.TIMEOUT
+
+
 async def test_nobody_listening_is_an_overloaded_provider_and_a_bad_address_a_bad_request():
     async with transport() as client:
         with pytest.raises(TransportError) as caught:

@@ -109,7 +109,7 @@ class SendOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
 
     `overrides` are merged into the wire body, except for the members that the request owns. The transforms are named,
     and work on the OpenAI-chat shape. `fallbacks` are models to try when this one fails. `timeout` is how many seconds
-    one attempt may take from beginning to end, streamed or not; 0 for as long as it likes, None as the provider is set up.
+    one attempt may take from beginning to end, streamed or not; 0: while pieces keep coming, None: as the provider is set up.
     """
 
     overrides: JsonObject = field(default_factory=dict)

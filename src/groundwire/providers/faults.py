@@ -47,6 +47,8 @@ class FaultKind(StrEnum):
 class Fault(Struct, frozen=True, kw_only=True):
     """`status` and `retry_after` belong to STATUS, `at_byte` to CUT, `pause` (seconds) to TIMEOUT and SLOW_DRIP.
 
+    In process, where an answer has no bytes of its own, `at_byte` counts those of its texts.
+
     Without a pause, TIMEOUT is silent for ten minutes and SLOW_DRIP waits 10 ms after each piece.
     """
 
@@ -78,10 +80,6 @@ DEFAULT_FAULTS: tuple[Fault, ...] = (
     Fault(kind=FaultKind.WRONG_CONTENT_TYPE),
     Fault(kind=FaultKind.TIMEOUT),
 )
-
-
-DEFAULT_RATE = 0.1
-"""The share of requests that meet a fault where only a seed is named."""
 
 
 class ModelFaults:

@@ -23,10 +23,10 @@ class ReqwestTransport:
         self._timeouts = timeouts or Timeouts()
         self._proxy = proxy
         self._ca_file = ca_file
-        self._client: Client | None = None
+        self._clients: dict[float, Client] = {}
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        client = self._client = self._client or self._build()
+        client = self._client_for(request)
         stack = AsyncExitStack()
         try:
             builder = client.request(request.method, request.url).headers(request.headers).body_bytes(request.body)
@@ -41,16 +41,25 @@ class ReqwestTransport:
         return _Response(response, stack)
 
     async def close(self) -> None:
-        if self._client is not None:
-            client, self._client = self._client, None
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
             await client.close()
 
-    def _build(self) -> Client:
+    def _client_for(self, request: HttpRequest) -> Client:
+        """Whoever gives a request more time than usual means its silence too; the library knows silence per client."""
+        times = self._timeouts
+        read = times.total if times.read is None else times.read
+        if times.read is None and request.timeout > times.total:
+            read = 0.0
+        if read not in self._clients:
+            self._clients[read] = self._build(read)
+        return self._clients[read]
+
+    def _build(self, read: float) -> Client:
         times = self._timeouts
         builder = ClientBuilder().follow_redirects(False).error_for_status(False)
         if times.connect:
             builder = builder.connect_timeout(timedelta(seconds=times.connect))
-        read = times.total if times.read is None else times.read
         if read:
             builder = builder.read_timeout(timedelta(seconds=read))
         if self._proxy:
@@ -103,8 +112,6 @@ def _read_certificate(path: str) -> bytes:
 
 
 def _translated(error: exceptions.PyreqwestError) -> TransportError:
-    if isinstance(error, exceptions.ConnectTimeoutError):
-        return TransportError(FailureKind.TIMEOUT, "The connection was not made in time.")
     if isinstance(error, exceptions.RequestTimeoutError):
         return TransportError(FailureKind.TIMEOUT, LATE)
     if isinstance(error, exceptions.ConnectError):
