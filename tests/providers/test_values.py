@@ -51,6 +51,9 @@ def test_a_value_satisfies_its_schema(name):
     "schema",
     [
         {"type": "string", "minLength": 10**12},
+        {"type": "string", "minLength": -1e19},
+        {"type": "integer", "minimum": 10**400},
+        {"type": "number", "multipleOf": 5e-324},
         {"type": "array", "items": {"type": "null"}, "minItems": 10**12},
         {"properties": {str(n): {"$ref": "#"} for n in range(10)}},
         {"required": ["a"], "properties": {"a": {"$ref": "#"}}},

@@ -29,6 +29,7 @@ _KINDS = {"properties": "object", "required": "object", "items": "array", "prefi
 _DEEP = 8
 """From here on, objects have only what they must have."""
 _TOO_DEEP = 64
+_LARGEST = 1e300
 _LONG = 10_000
 """The most values in an answer, and the most characters that are made up for one."""
 
@@ -129,7 +130,7 @@ def _number(schema: dict[str, Any], offered: float, *, step: float) -> float:
     if not above < wanted < below:
         wanted = above + (step or 0.5) if wanted <= above else below - (step or 0.5)
         wanted = wanted if above < wanted < below else (above + below) / 2
-    if step:
+    if step and math.isfinite(wanted / step):
         whole = math.floor(wanted / step) * step
         wanted = whole if whole >= low and whole > above else whole + step
     return wanted if math.isfinite(wanted) else offered
@@ -140,15 +141,14 @@ def _string(schema: dict[str, Any], words: Words) -> str:
     if known is not None:
         return known
     text = words.string()
-    least, most = min(_amount(schema.get("minLength"), 0), _LONG), _amount(schema.get("maxLength"), math.inf)
-    return text.ljust(int(least), ".") if len(text) <= most else text[: int(most)]
+    return text.ljust(_size(schema.get("minLength"), 0), ".")[: _size(schema.get("maxLength"), _LONG)]
 
 
 def _array(schema: dict[str, Any], words: Words, root: Any, depth: int) -> list[Any]:
     ahead = _listed(schema.get("prefixItems"))
-    least, most = _amount(schema.get("minItems"), 0), _amount(schema.get("maxItems"), math.inf)
+    least, most = _size(schema.get("minItems"), 0), _size(schema.get("maxItems"), _LONG)
     is_short = depth > _DEEP or "items" not in schema or schema["items"] is False
-    count = int(min(max(least, len(ahead), 0 if is_short else 1), most, max(words.values_left, 0)))
+    count = min(max(least, len(ahead), 0 if is_short else 1), most, max(words.values_left, 0))
     inner = [*ahead, *[schema.get("items")] * count][:count]
     return [value_for(each, words, root, depth + 1) for each in inner]
 
@@ -165,5 +165,11 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else []
 
 
+def _size(value: Any, otherwise: int) -> int:
+    return int(min(max(_amount(value, otherwise), 0), _LONG))
+
+
 def _amount(value: Any, otherwise: float) -> float:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else otherwise
+    """The number, if it is one that can be reckoned with."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number and -_LARGEST < value < _LARGEST else otherwise
