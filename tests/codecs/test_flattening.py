@@ -1,5 +1,7 @@
 import pytest
 
+from groundwire.codecs.schemas.conversions import WarningLog
+from groundwire.codecs.schemas.flattening import flatten
 from groundwire.codecs.schemas.forms import to_anthropic, to_json_schema_subset, to_mcp, to_openai, to_openapi_subset
 
 ALL_TARGETS = [to_openapi_subset, to_json_schema_subset, to_openai, to_anthropic, to_mcp]
@@ -144,3 +146,14 @@ def test_deep_nesting_is_noted():
         node = {"type": "array", "items": node}
     _, codes = of_property(to_openapi_subset, node)
     assert codes == ["schema_too_deep"]
+
+
+@pytest.mark.parametrize("count", [3, 32, 33, 20_000])
+def test_parts_of_an_all_of_are_joined_in_their_order_however_many_there_are(count):
+    parts = [
+        {"description": f"Part {place}.", "properties": {f"p{place}": {"type": "string"}}, "required": [f"p{place}"]}
+        for place in range(count)
+    ]
+    plain = flatten({"type": "object", "allOf": parts}, root={}, log=WarningLog())
+    assert plain["description"] == " ".join(f"Part {place}." for place in range(count))
+    assert list(plain["properties"]) == plain["required"] == [f"p{place}" for place in range(count)]

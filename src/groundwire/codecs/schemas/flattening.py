@@ -22,7 +22,7 @@ from groundwire.codecs.schemas.keywords import (
     types_of,
     without,
 )
-from groundwire.codecs.schemas.merging import merge
+from groundwire.codecs.schemas.merging import merge, merge_all
 from groundwire.codecs.schemas.pointers import Target, find_target, name_of, starts_resource
 
 MAX_INLINED = 2000
@@ -114,9 +114,11 @@ class _Flattener:
                 plain = {**plain, "anyOf": [{"$ref": reference}]} if plain else {"$ref": reference}
                 continue
             plain = merge(plain, self._inline(reference, path, inner))
-        for index, part in enumerate(as_list(node.get("allOf"))):
-            plain = merge(plain, self._flatten(part, pointer(path, "allOf", index), inner, inline=True))
-        return plain
+        parts = [
+            self._flatten(part, pointer(path, "allOf", index), inner, inline=True)
+            for index, part in enumerate(as_list(node.get("allOf")))
+        ]
+        return merge_all([plain, *parts])
 
     def _own_keywords(self, node: Schema, path: str, scope: _Scope) -> Schema:
         plain: Schema = {}

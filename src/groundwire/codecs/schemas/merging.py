@@ -4,6 +4,8 @@ The join loses nothing on purpose: where two keywords cannot become one, the sec
 It may widen, never narrow: a closed object joined with one that has further properties accepts those properties.
 """
 
+from collections.abc import Sequence
+from functools import reduce
 from itertools import zip_longest
 
 from groundwire.codecs.schemas.conversions import JsonValue, Schema
@@ -29,6 +31,18 @@ _SCHEMAS = frozenset({"items", "additionalProperties", "propertyNames", "unevalu
 _ONLY_IF_SAME = frozenset(
     {"anyOf", "oneOf", "not", "const", "pattern", "format", "contentEncoding", "contentMediaType"}
 )
+
+
+_FEW = 32
+"""So many schemas are joined from left to right; more than that by halves, so that none is copied over and over."""
+
+
+def merge_all(schemas: Sequence[Schema]) -> Schema:
+    """One schema for what matches all."""
+    if len(schemas) > _FEW:
+        middle = len(schemas) // 2
+        return merge(merge_all(schemas[:middle]), merge_all(schemas[middle:]))
+    return reduce(merge, schemas, {})
 
 
 def merge(left: Schema, right: Schema) -> Schema:

@@ -16,7 +16,7 @@ from groundwire.codecs.schemas.keywords import (
     types_of,
     without,
 )
-from groundwire.codecs.schemas.merging import merge
+from groundwire.codecs.schemas.merging import merge, merge_all
 from groundwire.codecs.schemas.pointers import find_target
 from groundwire.codecs.schemas.sentences import sentence_for, sentence_for_choice, text_of, with_sentences
 
@@ -101,8 +101,8 @@ class _Folder:
                 continue
             named = without(as_schema(target.schema), "$defs", "definitions", "$id", "$schema")
             joined = merge(joined, self.fold(named, seen | {reference}, levels - 1))
-        for part in as_list(node.get("allOf")):
-            joined = merge(joined, self.fold(as_schema(part), seen, levels - 1))
+        parts = [self.fold(as_schema(part), seen, levels - 1) for part in as_list(node.get("allOf"))]
+        joined = merge_all([joined, *parts])
         for keyword in ("anyOf", "oneOf"):
             if keyword in joined:
                 branches = [self.fold(as_schema(entry), seen, levels - 1) for entry in as_list(joined[keyword])]
