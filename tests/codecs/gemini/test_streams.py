@@ -22,6 +22,7 @@ from groundwire.contracts.replies import (
     Usage,
 )
 from tests.codecs.gemini.recordings import STREAMS, chunk, decoded, events, reply_of
+from tests.codecs.pieces import Piece
 
 STOP = chunk({"text": ""}, finishReason="STOP")
 
@@ -399,3 +400,35 @@ def test_words_that_are_read_quickly_give_what_the_full_reading_gives(chunks):
     in_full = decoded(events(*([entry] for entry in chunks)))
     assert decoded(*(events(entry) for entry in chunks)) == in_full
     assert decoded(events(*chunks)) == in_full
+
+
+@pytest.mark.parametrize("begin", [b"", b"\xef", b"\xef\xbb\xbf"])
+def test_blank_pieces_before_the_first_frame_are_not_copied_with_each_other(begin):
+    rest = b"\xef\xbb\xbf"[len(begin) :] if begin else b""
+    frame = b"data: " + json.dumps(chunk({"text": "a"}, finishReason="STOP")).encode() + b"\n\n"
+    assert reply_of(begin, Piece(rest), *[Piece(b"\n \n")] * 1000, b"\n", frame).text == "a"
+
+
+def test_texts_by_path_may_take_turns_and_go_on_after_whole_arguments():
+    def piece(path, text):
+        return {"functionCall": {"partialArgs": [{"jsonPath": path, "stringValue": text}], "willContinue": True}}
+
+    reply = reply_of(
+        events(
+            chunk({"functionCall": {"name": "f", "args": {"a": "0"}, "willContinue": True}}),
+            *[chunk(piece(path, text)) for text in "12" for path in ("$.a", "$.b[0]", "$.b[1].c")],
+            chunk({"functionCall": {}}),
+            STOP,
+        )
+    )
+    assert json.loads(reply.calls[0].call.raw) == {"a": "012", "b": ["12", {"c": "12"}]}
+    assert reply.calls[0].complete
+
+
+def test_a_path_below_a_text_makes_the_call_incomplete():
+    def piece(path):
+        return {"functionCall": {"partialArgs": [{"jsonPath": path, "stringValue": "x"}], "willContinue": True}}
+
+    begin = chunk({"functionCall": {"name": "f", "willContinue": True}})
+    reply = reply_of(events(begin, chunk(piece("$.a")), chunk(piece("$.a.b")), STOP))
+    assert [(item.call.raw, item.complete) for item in reply.calls] == [('{"a":"x"}', False)]

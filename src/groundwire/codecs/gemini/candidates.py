@@ -76,7 +76,8 @@ class CandidateStream:
         before = dict_of(self.members.get("citationMetadata")).get("citations")
         self.members.update(members)
         if isinstance(before, list) and isinstance(cited, dict) and isinstance(cited.get("citations"), list):
-            self.members["citationMetadata"] = {**cited, "citations": [*before, *cited["citations"]]}  # type: ignore[misc]
+            before.extend(cited["citations"])  # type: ignore[arg-type]
+            self.members["citationMetadata"] = {**cited, "citations": before}
 
     def _write_text(self, text: str) -> None:
         if self._message is None:

@@ -3,6 +3,8 @@
 The lists themselves stay in the reply's extras; here they are only read, and only for answers with one text.
 """
 
+from bisect import bisect_right
+from itertools import accumulate
 from typing import Any
 
 from groundwire.codecs.gemini.casing import dict_of
@@ -61,10 +63,11 @@ def _grounded(grounding: JsonObject, text: str) -> list[Citation]:
     if not isinstance(chunks, list) or not isinstance(supports, list):
         return []
     found: list[Citation] = []
+    characters = _Offsets(text)
     for support in supports:
         entry = dict_of(support)
         segment = dict_of(entry.get("segment"))
-        start, end = _characters(text, segment.get("startIndex", 0)), _characters(text, segment.get("endIndex"))
+        start, end = characters.of(segment.get("startIndex", 0)), characters.of(segment.get("endIndex"))
         indices = entry.get("groundingChunkIndices")
         for index in indices if isinstance(indices, list) else []:
             if not isinstance(index, int) or not 0 <= index < len(chunks):
@@ -77,11 +80,20 @@ def _grounded(grounding: JsonObject, text: str) -> list[Citation]:
     return found
 
 
-def _characters(text: str, offset: Any) -> int | None:
-    """Segments count UTF-8 bytes."""
-    if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
-        return None
-    return min(offset, len(text)) if text.isascii() else len(text.encode()[:offset].decode("utf-8", "ignore"))
+class _Offsets:
+    """Segments count UTF-8 bytes; the text is measured once for all of them."""
+
+    __slots__ = ("_ends", "_length")
+
+    def __init__(self, text: str) -> None:
+        self._length = len(text)
+        self._ends = [] if text.isascii() else list(accumulate(len(char.encode()) for char in text))
+
+    def of(self, offset: Any) -> int | None:
+        """The whole characters before this byte."""
+        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
+            return None
+        return bisect_right(self._ends, offset) if self._ends else min(offset, self._length)
 
 
 def _text(value: Any) -> str | None:

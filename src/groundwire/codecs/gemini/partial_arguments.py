@@ -12,13 +12,23 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,9})\]|\['([^']*)'\]|\[\"([^\"]*)\"\]"
 MAX_STEPS = 64
 
 
+class _Text:
+    """A text that is being written, in the place of the text that it will be."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces: list[str]) -> None:
+        self.pieces = pieces
+
+
 class PartialArguments:
     """Collects one call's arguments. `is_sound` turns false for a path or a value that cannot be followed."""
 
-    __slots__ = ("_root", "is_sound")
+    __slots__ = ("_root", "_texts", "is_sound")
 
     def __init__(self) -> None:
         self._root: JsonObject = {}
+        self._texts: list[tuple[Any, str | int, _Text]] = []
         self.is_sound = True
 
     def take(self, pieces: Any) -> None:
@@ -32,6 +42,10 @@ class PartialArguments:
         self._root.update(arguments)
 
     def whole(self) -> JsonObject:
+        for place, step, text in self._texts:
+            if _below(place, step) is text:
+                _set(place, step, "".join(text.pieces))
+        self._texts = []
         return self._root
 
     def _put(self, steps: list[str | int], entry: JsonObject) -> bool:
@@ -44,17 +58,25 @@ class PartialArguments:
                     return False
             place = below
         if "stringValue" in entry:
-            text = entry["stringValue"]
-            before = _below(place, steps[-1])
-            if not isinstance(text, str):
-                return False
-            return _set(place, steps[-1], before + text if isinstance(before, str) else text)
+            return self._write(place, steps[-1], entry["stringValue"])
         for kind in ("numberValue", "boolValue"):
             if kind in entry:
                 return _set(place, steps[-1], entry[kind])
         if "nullValue" in entry:
             return _set(place, steps[-1], None)
         return True  # a path alone only says that its text has ended
+
+    def _write(self, place: Any, step: str | int, text: Any) -> bool:
+        """More of a text, or its beginning."""
+        if not isinstance(text, str):
+            return False
+        before = _below(place, step)
+        if isinstance(before, _Text):
+            before.pieces.append(text)
+            return True
+        begun = _Text([before, text] if isinstance(before, str) else [text])
+        self._texts.append((place, step, begun))
+        return _set(place, step, begun)
 
 
 def _steps(path: Any) -> list[str | int]:
