@@ -168,3 +168,13 @@ def test_pieces_of_a_refusal_between_texts_keep_their_order():
     builder.close(place)
     (message,) = builder.items()
     assert message.parts == (RefusalPart(text="ab"), TextPart(text="c"), RefusalPart(text="d"))
+
+
+def test_refusals_that_were_ended_one_by_one_are_one_part():
+    builder = ReplyBuilder("test")
+    place = builder.open("message")
+    for text in ("I ", "can", "not."):
+        builder.refuse(place, text)
+        builder.end_text(place)
+    builder.close(place)
+    assert builder.items() == (Message(role="assistant", parts=(RefusalPart(text="I cannot."),)),)

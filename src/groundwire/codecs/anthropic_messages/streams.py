@@ -12,6 +12,7 @@ from groundwire.codecs.anthropic_messages.failures import failure_of
 from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
 from groundwire.codecs.anthropic_messages.responses import MESSAGE_MEMBERS, text_or_nothing
 from groundwire.codecs.wire.building import ReplyBuilder, withdraw_calls
+from groundwire.codecs.wire.gathering import GrowingTexts
 from groundwire.codecs.wire.ids import ANTHROPIC_IDS, derived_id
 from groundwire.codecs.wire.json import dump_text, read_object, whole_text, without_halves
 from groundwire.codecs.wire.names import original_name
@@ -32,7 +33,7 @@ _ENDING = frozenset({"stop_reason", "stop_sequence", "stop_details"})
 class _Block:
     """A content block that is being written. `place` is its item's; a native block gets its item when it ends."""
 
-    __slots__ = ("citations", "fragments", "kind", "place", "value")
+    __slots__ = ("citations", "fragments", "kind", "place", "texts", "value")
 
     def __init__(self, kind: str, place: int, value: JsonObject) -> None:
         self.kind = kind
@@ -40,6 +41,7 @@ class _Block:
         self.value = value
         self.fragments: list[str] = []
         self.citations: list[Citation] = []
+        self.texts = GrowingTexts()
 
 
 class StreamDecoder:
@@ -185,7 +187,7 @@ class StreamDecoder:
             if isinstance(citation, dict):
                 block.citations.append(read_citation(without_halves(citation)))
         elif block.kind == "native":
-            block.value = _joined(block.value, without_halves(delta))
+            _go_on(block, without_halves(delta))
 
     def _missing(self, index: int, kind: Any) -> _Block | None:
         """A text or thought whose beginning a proxy left out."""
@@ -202,6 +204,7 @@ class StreamDecoder:
 
     def _close(self, block: _Block, *, complete: bool = True) -> None:
         builder = self._builder
+        block.texts.settle(block.value)
         if block.kind == "text":
             private = kept(rest_of(block.value, _TEXT))
             builder.end_text(block.place, TextPart(text="", citations=tuple(block.citations), private=private))
@@ -225,7 +228,8 @@ class StreamDecoder:
             self._extras.update(_said(rest_of(delta, _ENDING)))
         usage = source.get("usage")
         if isinstance(usage, dict):
-            self._usage = {**(self._usage or {}), **_said(usage)}
+            self._usage = self._usage or {}
+            self._usage.update(_said(usage))
         self._extras.update(_said(rest_of(source, _EVENT)))
 
     def _note_ending(self, source: JsonObject) -> None:
@@ -269,14 +273,15 @@ def _said(members: JsonObject) -> JsonObject:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _joined(value: JsonObject, delta: JsonObject) -> JsonObject:
+def _go_on(block: _Block, delta: JsonObject) -> None:
     """A delta of a kind nobody here knows: texts go on, anything else replaces."""
-    joined = dict(value)
     for name, more in delta.items():
-        before = joined.get(name)
-        if name != "type":
-            joined[name] = before + more if isinstance(before, str) and isinstance(more, str) else more
-    return joined
+        if name == "type":
+            continue
+        if isinstance(more, str) and isinstance(block.value.get(name, ""), str):
+            block.texts.add(block.value, name, more)
+        else:
+            block.texts.replace(block.value, name, more)
 
 
 def _with_input(block: _Block) -> JsonObject:

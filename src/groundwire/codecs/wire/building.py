@@ -3,6 +3,7 @@ piece of news into the parts that a caller sees. And the other way: a whole repl
 """
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from msgspec.structs import replace
 
@@ -189,6 +190,11 @@ class ReplyBuilder:
         item = self._items[place]
         return item.name if isinstance(item, _Open) else ""
 
+    def pieces_of(self, place: int) -> list[str]:
+        """The pieces of what was written so far of an open item; not to be changed."""
+        item = self._items[place]
+        return item.texts if isinstance(item, _Open) else []
+
     def text_of(self, place: int) -> str:
         """What was written so far of an open item."""
         item = self._items[place]
@@ -250,7 +256,7 @@ class ReplyBuilder:
     def _whole(self, item: _Open, *, complete: bool) -> Item:
         if item.kind == "message":
             self._close_text(item)
-            return Message(role="assistant", parts=tuple(item.parts), private=item.private)
+            return Message(role="assistant", parts=_with_joined_refusals(item.parts), private=item.private)
         text = "".join(item.texts) + whole_text(item.half)
         if item.kind == "reasoning":
             return ReasoningItem(text=text, private=item.private)
@@ -261,13 +267,19 @@ class ReplyBuilder:
 def _close_refusal(item: _Open) -> None:
     if not item.refusals:
         return
-    text = "".join(item.refusals)
+    item.parts.append(RefusalPart(text="".join(item.refusals)))
     item.refusals = []
-    before = item.parts[-1] if item.parts else None
-    if isinstance(before, RefusalPart):
-        item.parts[-1] = RefusalPart(text=before.text + text)
-    else:
-        item.parts.append(RefusalPart(text=text))
+
+
+def _with_joined_refusals(parts: list[Part]) -> tuple[Part, ...]:
+    """Refusals one behind the other are one."""
+    joined: list[Part] = []
+    for kind, run in groupby(parts, type):
+        if kind is RefusalPart:
+            joined.append(RefusalPart(text="".join([part.text for part in run if isinstance(part, RefusalPart)])))
+        else:
+            joined.extend(run)
+    return tuple(joined)
 
 
 def _hold_half(item: _Open, text: str) -> str:
