@@ -3,9 +3,11 @@ import random
 
 import pytest
 
+from groundwire.codecs import openai_chat as chat
 from groundwire.contracts.messages import MediaPart
 from groundwire.contracts.replies import FailureKind, FinishReason, ReplyEnded, ReplyFailed
 from tests.codecs.openai_chat.support import chunk, decode, decode_stream, response, stream_of, tool_call
+from tests.codecs.pieces import Piece
 
 
 def fragment(index=0, call_id=None, name=None, arguments=None, **members):
@@ -120,6 +122,11 @@ def test_a_name_in_every_fragment_counts_once():
         "f",
         '{"x":1}',
     )
+
+
+def test_a_name_that_comes_again_after_whole_arguments_begins_another_call():
+    calls = calls_of(*[fragment(None, None, "f", text) for text in ('{"x"', ':"}{"', "}", '{"y"', ":2}", "{}")])
+    assert [raw for _, _, raw in calls] == ['{"x":"}{"}', '{"y":2}', "{}"]
 
 
 def test_arguments_that_come_before_the_name_wait_for_it():
@@ -303,6 +310,24 @@ def test_fragments_of_signed_reasoning_are_joined_for_the_way_back():
             {"type": "reasoning.encrypted", "index": 1, "data": "z"},
         ],
     }
+
+
+def test_an_empty_text_beside_a_signature_does_not_replace_the_reasoning():
+    def detail(**members):
+        return chunk({"reasoning_details": [{"type": "reasoning.text", "index": 0, **members}]})
+
+    reply = end_of(detail(text="I "), detail(text="see"), detail(text="", signature="s"), chunk({}, "stop")).reply
+    assert reply.items[0].private["openai-chat"]["reasoning_details"] == [
+        {"type": "reasoning.text", "index": 0, "text": "I see", "signature": "s"}
+    ]
+
+
+def test_blank_pieces_before_the_first_event_are_not_copied_with_each_other():
+    decoder = chat.StreamDecoder()
+    for piece in [Piece(b"\n \n")] * 1000:
+        assert decoder.feed(piece) == []
+    parts = decoder.feed(b"\n" + stream_of(chunk({"content": "a"}, "stop")))
+    assert parts[-1].reply.text == "a"
 
 
 @pytest.mark.quirk(31)

@@ -18,6 +18,12 @@ CASES = {
     "spoken of twice": ("Use <think> and\n</think>\n.", [("message", "Use <think> and\n</think>\n.")]),
     "not a tag": ("<thin ice> and a < b </thing>", [("message", "<thin ice> and a < b </thing>")]),
     "nearly a tag": ("<thi", [("message", "<thi")]),
+    "long blanks": (
+        " \n" * 9 + "<think> \n" + " " * 9 + "a" + " " * 9 + "b" + "\n" * 9 + "</think>" + "\n" * 9 + "Yes.",
+        [("reasoning", "a" + " " * 9 + "b"), ("message", "Yes.")],
+    ),
+    "nothing but blanks": (" \n" * 9, [("message", " \n" * 9)]),
+    "many signs": ("a" + "<" * 50 + "</think", [("message", "a" + "<" * 50 + "</think")]),
     "second pair": ("<think>a</think>b<think>c</think>", [("reasoning", "a"), ("message", "b<think>c</think>")]),
 }
 

@@ -11,6 +11,7 @@ from groundwire.codecs.openai_chat.turn_reading import call_private, synthetic_i
 from groundwire.codecs.wire.building import ReplyBuilder
 from groundwire.codecs.wire.json import dump_text, whole_text
 from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.objects import ObjectReader
 from groundwire.codecs.wire.results import object_arguments
 from groundwire.contracts.canonical import JsonObject, JsonValue
 
@@ -18,9 +19,22 @@ _KNOWN = frozenset({"index", "id", "type", "function", "custom", "name", "argume
 
 
 class _Call:
-    __slots__ = ("half", "hints", "index", "is_legacy", "name", "place", "waiting", "wire_id")
+    __slots__ = (
+        "checked",
+        "half",
+        "hints",
+        "index",
+        "is_legacy",
+        "name",
+        "objects",
+        "place",
+        "position",
+        "waiting",
+        "wire_id",
+    )
 
-    def __init__(self, index: int | None, wire_id: str) -> None:
+    def __init__(self, position: int, index: int | None, wire_id: str) -> None:
+        self.position = position
         self.index = index
         self.wire_id = wire_id
         self.name = ""
@@ -29,6 +43,8 @@ class _Call:
         self.half = ""
         self.hints: JsonObject = {}
         self.is_legacy = False
+        self.objects = ObjectReader()
+        self.checked = 0
 
 
 class CallCollector:
@@ -42,6 +58,7 @@ class CallCollector:
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
+        self._legacy: _Call | None = None
 
     def feed(self, entry: JsonObject) -> None:
         index, function = entry.get("index"), entry.get("function")
@@ -65,11 +82,11 @@ class CallCollector:
 
     def feed_legacy(self, function: JsonObject) -> None:
         name = function.get("name")
-        call = next((call for call in self._calls if call.is_legacy), None)
+        call = self._legacy
         if call is None:
             if not isinstance(name, str) or not name:
                 return
-            call = self._begin(None, "")
+            call = self._legacy = self._begin(None, "")
             call.is_legacy = True
             call.hints["_legacy"] = True
             call.name = name
@@ -120,14 +137,22 @@ class CallCollector:
             return True
         if name != call.name:
             return False
-        text = "" if call.place is None else self._builder.text_of(call.place)
-        return not text or object_arguments(text) is None
+        return not self._is_whole(call)
+
+    def _is_whole(self, call: _Call) -> bool:
+        """Whether the arguments are an object already. Nothing is looked at twice, as names may come with each piece."""
+        pieces = [] if call.place is None else self._builder.pieces_of(call.place)
+        fresh = pieces[call.checked :]
+        call.checked = len(pieces)
+        if not call.objects.feed("".join(fresh).encode("utf-8", "replace")):
+            return False
+        return object_arguments("".join(pieces)) is not None
 
     def _begins_declared(self, name: str) -> bool:
         return any(declared.startswith(name) for declared in self._names)
 
     def _begin(self, index: int | None, call_id: str) -> _Call:
-        call = _Call(index, call_id)
+        call = _Call(len(self._calls), index, call_id)
         self._calls.append(call)
         if index is not None:
             self._by_index[index] = call
@@ -161,8 +186,7 @@ class CallCollector:
             return
         call_id = call.wire_id
         if not call_id:
-            position = self._calls.index(call)
-            suffix = "function_call" if call.is_legacy else f"tool_calls[{position}]"
+            suffix = "function_call" if call.is_legacy else f"tool_calls[{call.position}]"
             call_id = synthetic_id(self.seed, f"{self._path}.{suffix}")
             call.hints["_synthetic"] = True
         call.place = self._builder.open("call", call_id=call_id, name=original_name(call.name, self._names))

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from groundwire.codecs.openai_chat.call_streams import CallCollector
+from groundwire.codecs.openai_chat.detail_streams import DetailCollector
 from groundwire.codecs.openai_chat.parts import read_part
-from groundwire.codecs.openai_chat.profile import DIALECT
+from groundwire.codecs.openai_chat.profile import DIALECT, present
 from groundwire.codecs.openai_chat.responses import read_finish
 from groundwire.codecs.openai_chat.thinking import ThinkingSplitter
 from groundwire.codecs.openai_chat.turn_reading import (
@@ -17,6 +18,7 @@ from groundwire.codecs.openai_chat.turn_reading import (
     text_of_details,
 )
 from groundwire.codecs.wire.building import ReplyBuilder, withdraw_calls
+from groundwire.codecs.wire.gathering import GrowingTexts, gather
 from groundwire.codecs.wire.results import object_arguments
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
@@ -43,6 +45,8 @@ class ChoiceDecoder:
         self._message: int | None = None
         self._reasoning: int | None = None
         self._reasoning_hints: JsonObject = {}
+        self._reasoning_texts = GrowingTexts()
+        self._details: DetailCollector | None = None
         self._is_tagged = False
         self._rest: JsonObject = {}
         self._hints: JsonObject = {}
@@ -64,9 +68,8 @@ class ChoiceDecoder:
         if reason is not None:
             self._raw = reason if isinstance(reason, str) else None
             self.is_finished = True
-        for name in choice:
-            if name not in _CHOICE and choice[name] is not None:
-                self._hints[name] = _gathered(self._hints.get(name), choice[name])
+        if not choice.keys() <= _CHOICE:
+            gather(self._hints, present(choice, _CHOICE))
 
     def _delta(self, delta: JsonObject, content: Any) -> None:
         for field in REASONING_FIELDS:
@@ -95,9 +98,7 @@ class ChoiceDecoder:
                 self._close_spoken()
             self.calls.feed_legacy(legacy)
         if not delta.keys() <= _DELTA:
-            for name, value in delta.items():
-                if name not in _DELTA and value is not None:
-                    self._rest[name] = _gathered(self._rest.get(name), value)
+            gather(self._rest, present(delta, _DELTA))
 
     def _call(self, entries: Any) -> None:
         if self._message is not None or self._reasoning is not None:
@@ -168,13 +169,13 @@ class ChoiceDecoder:
         if first == field:
             self.builder.text(place, text)
         else:
-            hints[field] = str(hints.get(field) or "") + text
+            self._reasoning_texts.add(hints, field, text)
 
     def _detail(self, details: list[Any], *, is_told: bool) -> None:
         place = self._open_reasoning()
-        self._reasoning_hints["reasoning_details"] = _joined_details(
-            self._reasoning_hints.get("reasoning_details"), details
-        )
+        if self._details is None:
+            self._details = DetailCollector()
+        self._details.feed(details)
         if not is_told:
             self.builder.text(place, text_of_details(details))
 
@@ -204,6 +205,10 @@ class ChoiceDecoder:
     def _close_reasoning(self) -> None:
         if self._reasoning is not None:
             hints = self._reasoning_hints
+            self._reasoning_texts.settle(hints)
+            if self._details is not None:
+                hints["reasoning_details"] = self._details.whole()
+                self._details = None
             if self._is_tagged and self._splitter is not None:
                 hints = {"_think": [self._splitter.before, self._splitter.after]}
             if hints:
@@ -265,36 +270,3 @@ class ChoiceDecoder:
                 self.builder.last("call") == place or object_arguments(self.calls.text_of(place) or "{}") is None
             )
             self.builder.close(place, complete=not (is_withdrawn or is_half or place in nameless))
-
-
-def _gathered(earlier: Any, value: Any) -> Any:
-    """Lists grow from chunk to chunk, also inside `logprobs`; of anything else the last counts."""
-    if isinstance(earlier, list) and isinstance(value, list):
-        return [*earlier, *value]
-    if isinstance(earlier, dict) and isinstance(value, dict):
-        return {**earlier, **{name: _gathered(earlier.get(name), member) for name, member in value.items()}}
-    return value
-
-
-def _joined_details(earlier: Any, details: list[Any]) -> list[Any]:
-    """Fragments of one readable detail are joined; each encrypted one stays as it came."""
-    joined = list(earlier) if isinstance(earlier, list) else []
-    for detail in details:
-        before = joined[-1] if joined else None
-        if (
-            isinstance(before, dict)
-            and isinstance(detail, dict)
-            and before.get("type") == detail.get("type")
-            and before.get("index") == detail.get("index")
-            and detail.get("type") in ("reasoning.text", "reasoning.summary")
-        ):
-            texts = {
-                name: str(before.get(name) or "") + str(detail[name])
-                for name in ("text", "summary")
-                if detail.get(name)
-            }
-            said = {name: value for name, value in detail.items() if value is not None}
-            joined[-1] = {**before, **said, **texts}
-        else:
-            joined.append(detail)
-    return joined

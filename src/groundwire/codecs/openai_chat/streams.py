@@ -36,7 +36,7 @@ class StreamDecoder:
         self._names = names or {}
         self._split_thinking = split_thinking
         self._reader = SseReader()
-        self._first_bytes: bytes | None = b""
+        self._first_pieces: list[bytes] | None = []
         self._whole: list[bytes] | None = None
         self._choice = ChoiceDecoder(0, self._names, splits_thinking=split_thinking)
         self._others: dict[int, ChoiceDecoder] = {}
@@ -51,8 +51,8 @@ class StreamDecoder:
     def feed(self, data: bytes) -> list[ReplyPart]:
         if self._is_over:
             return []
-        if self._first_bytes is not None:
-            data = self._look_at_first(data)
+        if self._first_pieces is not None:
+            data = self._look_at_first(data, self._first_pieces)
         if self._whole is not None:
             self._whole.append(data)
         elif data:
@@ -79,17 +79,16 @@ class StreamDecoder:
         out, self._out = self._out, []
         return out
 
-    def _look_at_first(self, data: bytes) -> bytes:
+    def _look_at_first(self, data: bytes, earlier: list[bytes]) -> bytes:
         """Servers also answer with a plain body, or with a page, where a stream was asked for."""
-        data = (self._first_bytes or b"") + data
+        earlier.append(data)
         sign = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
         if not sign:
-            self._first_bytes = data
             return b""
-        self._first_bytes = None
+        self._first_pieces = None
         if sign in b"{[<":
             self._whole = []
-        return data
+        return b"".join(earlier)
 
     def _end_whole(self, body: bytes) -> None:
         failure = failure_in(body)

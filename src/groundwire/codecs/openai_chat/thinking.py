@@ -19,11 +19,12 @@ Piece: TypeAlias = tuple[Literal["thought", "text", "turned"], str]
 class ThinkingSplitter:
     """Feed the text in pieces, get it sorted. The result does not depend on how the text was cut."""
 
-    __slots__ = ("_after_reasoning", "_held", "_last", "_state", "after", "before")
+    __slots__ = ("_after_reasoning", "_held", "_last", "_spaces", "_state", "after", "before")
 
     def __init__(self, *, after_reasoning: bool = False) -> None:
         self._state: Literal["start", "thought", "gap", "text", "rest"] = "start"
         self._held = ""
+        self._spaces: list[str] = []
         self._last = "\n"
         self._after_reasoning = after_reasoning
         self.before = ""
@@ -42,11 +43,19 @@ class ThinkingSplitter:
         return False
 
     def feed(self, text: str) -> list[Piece]:
-        self._held += text
+        if text.isspace() and self._held[-1:].isspace():
+            self._spaces.append(text)  # as undecided as the space before it, and not worth a look until more comes
+            return []
+        self._hold(text)
         return self._sort(ended=False)
 
     def finish(self) -> list[Piece]:
+        self._hold("")
         return self._sort(ended=True)
+
+    def _hold(self, text: str) -> None:
+        self._held = "".join([self._held, *self._spaces, text])
+        self._spaces = []
 
     def _sort(self, *, ended: bool) -> list[Piece]:
         pieces: list[Piece] = []
@@ -105,7 +114,7 @@ class ThinkingSplitter:
     def _look_for_lone_end(self, pieces: list[Piece], *, ended: bool) -> None:
         place = self._held.find("<")
         while place >= 0:
-            rest = self._held[place:]
+            rest = self._held[place : place + len(CLOSING) + 1]
             if rest.startswith(OPENING):
                 self._state = "rest"
                 return
@@ -115,7 +124,7 @@ class ThinkingSplitter:
                 if rest[len(CLOSING) :][:1] in ("", "\n", "\r") or (self._last + self._held)[place] == "\n":
                     pieces.append(("text", self._held[:place]))
                     pieces.append(("turned", CLOSING))
-                    self.after, self._held, self._state = CLOSING, rest[len(CLOSING) :], "gap"
+                    self.after, self._held, self._state = CLOSING, self._held[place + len(CLOSING) :], "gap"
                     return
                 self._state = "rest"
                 return
