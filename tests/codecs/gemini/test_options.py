@@ -104,6 +104,7 @@ def test_options_that_a_model_refuses_are_left_out_with_a_warning():
             [],
         ),
         ("gemini-3-flash", ReasoningOptions(effort="none"), {"thinkingLevel": "MINIMAL"}, ["option_adjusted"]),
+        ("gemini-3-flash", ReasoningOptions(effort="hardest"), {}, ["option_dropped"]),
         ("gemini-3-flash", ReasoningOptions(effort="xhigh"), {"thinkingLevel": "HIGH"}, ["option_adjusted"]),
         ("gemini-3-pro-preview", ReasoningOptions(effort="medium"), {"thinkingLevel": "HIGH"}, ["option_adjusted"]),
         ("gemini-3.1-pro-preview", ReasoningOptions(effort="medium"), {"thinkingLevel": "MEDIUM"}, []),
@@ -122,6 +123,15 @@ def test_thinking_is_asked_for_as_the_model_knows_it(model, options, config, war
 
     assert outcome.body.get("generationConfig", {}).get("thinkingConfig") == config
     assert codes(outcome) == warned
+
+
+def test_a_level_that_nobody_knows_goes_back_to_gemini_as_it_came():
+    config = {"thinkingConfig": {"thinkingLevel": "HARDEST"}}
+    body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "generationConfig": config}
+    outcome = gemini.encode_request(gemini.decode_request(body, model="gemini-3-flash"))
+
+    assert outcome.body["generationConfig"]["thinkingConfig"] == {"thinkingLevel": "HARDEST"}
+    assert outcome.warnings == ()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def decode_thinking(value: Any, path: str) -> ReasoningOptions:
     members = unknown_members(wire, _KNOWN)
     level = optional_text(wire, "thinkingLevel", path)
     budget = optional_int(wire, "thinkingBudget", path)
-    if level is not None and level != level.upper():
+    if level is not None and level not in _LEVELS:
         members["_level"] = level
     if budget is not None and (budget < 0 or level is not None):
         # -1 leaves the amount to the model, which is no number of tokens; both together are Gemini's to judge.
@@ -47,7 +47,9 @@ def encode_thinking(options: ReasoningOptions, losses: Losses, profile: Profile)
     if profile.thinking == "budget":
         _add_budget(wire, options, losses, profile)
     elif options.effort is not None:
-        wire["thinkingLevel"] = members.get("_level") or _level(options.effort, losses, profile)
+        level = members.get("_level") or _level(options.effort, losses, profile)
+        if level is not None:
+            wire["thinkingLevel"] = level
         if options.budget is not None:
             losses.add("option_dropped", "reasoning.budget", "Level and budget exclude each other; the level was sent.")
     elif options.budget is not None:
@@ -56,10 +58,14 @@ def encode_thinking(options: ReasoningOptions, losses: Losses, profile: Profile)
     return wire
 
 
-def _level(effort: str, losses: Losses, profile: Profile) -> str:
+def _level(effort: str, losses: Losses, profile: Profile) -> str | None:
+    """The level itself, or the nearest one that the model has."""
     word = effort.upper()
-    if word in profile.levels or effort not in _RANKS:
+    if word in profile.levels:
         return word
+    if effort not in _RANKS:
+        losses.add("option_dropped", "reasoning.effort", f"{effort!r} is no known amount of thinking.")
+        return None
     rank = _RANKS[effort]
     nearest = min(profile.levels, key=lambda level: (abs(_LEVELS.get(level, 3) - rank), -_LEVELS.get(level, 3)))
     losses.add("option_adjusted", "reasoning.effort", f"{effort!r} was sent as {nearest}.")
