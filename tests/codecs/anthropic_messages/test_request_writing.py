@@ -446,12 +446,18 @@ def test_tool_choices_are_written(choice, parallel, sent, offered, losses):
     assert codes(written) == losses
 
 
+OWN_BUDGET = ReasoningOptions(
+    budget=2000, private={"anthropic": {"thinking": {"type": "enabled", "budget_tokens": 2000}}}
+)
+
+
 @pytest.mark.quirk(69)
 @pytest.mark.parametrize(
     ("members", "profile"),
     [
-        ({"reasoning": ReasoningOptions(budget=2000)}, Profile()),
+        ({"reasoning": OWN_BUDGET}, Profile()),
         ({}, Profile(allows_forced_choice=False)),
+        ({"reasoning": ReasoningOptions(budget=2000)}, Profile(allows_forced_choice=False)),
     ],
 )
 def test_a_choice_that_cannot_be_forced_is_left_to_the_model(members, profile):
@@ -464,11 +470,43 @@ def test_a_choice_that_cannot_be_forced_is_left_to_the_model(members, profile):
     assert set(codes(one)) == set(codes(some)) == {"choice_approximated"}
 
 
-def test_adaptive_thinking_leaves_a_choice_forced():
-    written = encode(tools=TOOLS, tool_choice=ToolChoice(mode="required"), reasoning=ReasoningOptions(effort="low"))
+@pytest.mark.quirk(69)
+@pytest.mark.parametrize("reasoning", [ReasoningOptions(effort="low"), ReasoningOptions(budget=9000)])
+def test_thinking_gives_way_to_a_call_that_is_forced(reasoning):
+    written = encode(tools=TOOLS, tool_choice=ToolChoice(mode="required", names=("g",)), reasoning=reasoning)
+
+    assert written.body["tool_choice"] == {"type": "tool", "name": "g"}
+    assert "thinking" not in written.body
+    assert written.body["max_tokens"] == 4096
+    assert [(warning.code, warning.path) for warning in written.warnings] == [("option_dropped", "reasoning")]
+
+
+@pytest.mark.parametrize("choice", [ToolChoice(mode="auto"), ToolChoice(mode="none"), None])
+def test_thinking_stays_where_no_call_is_forced(choice):
+    written = encode(tools=TOOLS, tool_choice=choice, reasoning=ReasoningOptions(effort="low"))
+    without_tools = encode(tool_choice=ToolChoice(mode="required"), reasoning=ReasoningOptions(effort="low"))
+
+    assert written.body["thinking"] == without_tools.body["thinking"] == {"type": "adaptive"}
+    assert written.body["output_config"] == {"effort": "low"}
+
+
+def test_adaptive_thinking_of_this_dialect_stays_beside_a_forced_choice():
+    own = ReasoningOptions(private={"anthropic": {"thinking": {"type": "adaptive"}}})
+    written = encode(tools=TOOLS, tool_choice=ToolChoice(mode="required"), reasoning=own)
 
     assert written.body["tool_choice"] == {"type": "any"}
     assert written.body["thinking"] == {"type": "adaptive"}
+    assert written.warnings == ()
+
+
+def test_a_tool_of_another_provider_is_told_as_lost_also_where_others_are_to_be_chosen():
+    search = NativeTool(origin="gemini", value={"googleSearch": {}})
+    written = encode(tools=(search, *TOOLS), tool_choice=ToolChoice(mode="auto", names=("f", "g")))
+
+    assert [tool["name"] for tool in written.body["tools"]] == ["f", "g"]
+    assert [(warning.code, warning.path) for warning in written.warnings] == [
+        ("tool_dropped", "tools[0]"), ("choice_approximated", "tool_choice"),
+    ]  # fmt: skip
 
 
 def test_a_choice_without_tools_is_not_sent():

@@ -8,7 +8,14 @@ from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotExpressible
-from groundwire.contracts.requests import FunctionTool, ModelRequest, OutputFormat, ReasoningOptions, ToolChoice
+from groundwire.contracts.requests import (
+    FunctionTool,
+    ModelRequest,
+    NativeTool,
+    OutputFormat,
+    ReasoningOptions,
+    ToolChoice,
+)
 
 _MIN_BUDGET = 1024
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 32768}
@@ -20,8 +27,9 @@ def write_tools(request: ModelRequest, names: NameTable, profile: Profile, losse
     allowed = _limited_to(request.tool_choice, profile, request.reasoning)
     written: list[JsonObject] = []
     for place, tool in enumerate(request.tools):
+        is_foreign = isinstance(tool, NativeTool) and tool.origin != DIALECT
         name = tool.name if isinstance(tool, FunctionTool) else tool.value.get("name")
-        if allowed and name not in allowed:
+        if allowed and name not in allowed and not is_foreign:
             continue
         value = write_tool(tool, f"tools[{place}]", names, profile, losses)
         if value is not None:
@@ -34,13 +42,15 @@ def write_tools(request: ModelRequest, names: NameTable, profile: Profile, losse
 def _limited_to(choice: ToolChoice | None, profile: Profile, reasoning: ReasoningOptions | None) -> tuple[str, ...]:
     if choice is None or choice.mode == "none" or not choice.names:
         return ()
-    can_force = profile.allows_forced_choice and not _has_budget(reasoning, profile)
+    can_force = profile.allows_forced_choice and not _has_own_budget(reasoning, profile)
     return () if choice.mode == "required" and len(choice.names) == 1 and can_force else choice.names
 
 
-def _has_budget(reasoning: ReasoningOptions | None, profile: Profile) -> bool:
-    """Whether thinking will be of the kind that forbids a forced choice."""
-    thinking = None if reasoning is None else _thinking(reasoning, profile, Losses())
+def _has_own_budget(reasoning: ReasoningOptions | None, profile: Profile) -> bool:
+    """Whether thinking was asked for in this dialect, in the way that forbids a forced choice."""
+    if reasoning is None or DIALECT not in reasoning.private:
+        return False
+    thinking = _thinking(reasoning, profile, Losses())
     return thinking is not None and thinking.get("type") == "enabled"
 
 
@@ -144,6 +154,8 @@ def write_reasoning(request: ModelRequest, body: JsonObject, profile: Profile, l
     own = own_private(options.private, "reasoning", losses)
     thinking = _thinking(options, profile, losses)
     if thinking is not None and not own.get("thinking"):
+        thinking = _beside_choice(thinking, request, body, profile, losses)
+    if thinking is not None and not own.get("thinking"):
         thinking = _fitting(thinking, request, body, losses)
     if thinking is not None:
         body["thinking"] = thinking
@@ -199,6 +211,18 @@ def _accepted(wanted: JsonObject, options: ReasoningOptions, profile: Profile, l
         losses.add("option_adjusted", "reasoning.effort", f"Sent as a budget of {budget} tokens.")
         return {"type": "enabled", "budget_tokens": budget, **display}
     return wanted
+
+
+def _beside_choice(
+    thinking: JsonObject, request: ModelRequest, body: JsonObject, profile: Profile, losses: Losses
+) -> JsonObject | None:
+    """A forced call and thinking exclude each other, or it is not thought at all: the call is what the caller counts on."""
+    choice = request.tool_choice
+    is_forced = choice is not None and choice.mode == "required" and profile.allows_forced_choice and "tools" in body
+    if thinking["type"] == "disabled" or not is_forced:
+        return thinking
+    losses.add("option_dropped", "reasoning", "The model does not think before a call that is forced.")
+    return None
 
 
 def _fitting(thinking: JsonObject, request: ModelRequest, body: JsonObject, losses: Losses) -> JsonObject | None:
