@@ -260,3 +260,39 @@ def test_how_closely_an_image_is_looked_at_goes_along_or_is_named(target, codes)
     if not codes:
         back = json.loads(translate(done.body, target, "openai-chat").body)
         assert back["messages"][0]["content"][0] == image
+
+
+CLAUDE = {
+    "id": "msg_1", "type": "message", "role": "assistant", "model": "c", "content": [{"type": "text", "text": "hi"}],
+    "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1},
+}  # fmt: skip
+CLAUDE_STREAM = b"".join(
+    b"data: " + json.dumps(event).encode() + b"\n\n"
+    for event in (
+        {"type": "message_start", "message": {**CLAUDE, "content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hi"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    )
+)
+
+
+@pytest.mark.parametrize(("target", "member"), [("openai-chat", "created"), ("openai-responses", "created_at")])
+def test_an_answer_that_does_not_say_when_it_was_made_gets_the_time_of_the_caller(target, member):
+    body = json.dumps(CLAUDE).encode()
+    timed = translate(body, "anthropic", target, kind="response", created=1234567890)
+    untimed = translate(body, "anthropic", target, kind="response")
+    assert json.loads(timed.body)[member] == 1234567890
+    assert json.loads(untimed.body)[member] == 0
+    again = translate(timed.body, target, target, kind="response", created=5)
+    assert json.loads(again.body)[member] == 1234567890
+    stream = translate(CLAUDE_STREAM, "anthropic", target, kind="stream", created=1234567890).body
+    assert set(re.findall(rb'"%b":(\d+)' % member.encode(), stream)) == {b"1234567890"}
+
+
+@pytest.mark.parametrize("target", ["anthropic", "gemini"])
+def test_a_dialect_without_a_time_takes_one_and_does_not_send_it(target):
+    body = json.dumps(CLAUDE).encode()
+    for data, kind in ((body, "response"), (CLAUDE_STREAM, "stream")):
+        assert b"1234567890" not in translate(data, "anthropic", target, kind=kind, created=1234567890).body

@@ -1,6 +1,7 @@
 """`groundwire translate`: a body of one model API in another, for people who debug other people's clients."""
 
 import sys
+import time
 from typing import cast
 
 import click
@@ -36,7 +37,12 @@ def translate(source: str, target: str, kind: str, model: str) -> None:
     from groundwire.codecs.dialects import translate as translate_body
 
     done = translate_body(
-        sys.stdin.buffer.read(), cast("Dialect", source), cast("Dialect", target), kind=cast("Kind", kind), model=model
+        sys.stdin.buffer.read(),
+        cast("Dialect", source),
+        cast("Dialect", target),
+        kind=cast("Kind", kind),
+        model=model,
+        created=int(time.time()),
     )
     for warning in done.warnings:
         print_json(warning, file=sys.stderr)

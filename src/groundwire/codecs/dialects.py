@@ -60,7 +60,9 @@ class Codec(Protocol):
 
     def decode_response(self, body: bytes | JsonObject, *, names: Mapping[str, str] | None = None) -> Reply: ...
 
-    def encode_response(self, reply: Reply, *, request: ModelRequest | None = None) -> Encoded: ...
+    def encode_response(
+        self, reply: Reply, *, request: ModelRequest | None = None, created: int | None = None
+    ) -> Encoded: ...
 
     def decode_error(self, status: int, body: bytes, headers: Mapping[str, str]) -> Failure: ...
 
@@ -98,19 +100,26 @@ class Translation(Struct, frozen=True, kw_only=True):
 
 
 def translate(
-    data: bytes, source: Dialect, target: Dialect | Literal["canonical"], *, kind: Kind = "request", model: str = ""
+    data: bytes,
+    source: Dialect,
+    target: Dialect | Literal["canonical"],
+    *,
+    kind: Kind = "request",
+    model: str = "",
+    created: int | None = None,
 ) -> Translation:
     """The bytes of one dialect in another; `canonical` shows what was understood.
 
-    Raises WireError for bytes that are not of the source dialect, NotExpressible for what the target cannot say, and
+    `model` is the model's name where the bytes do not say it or another is meant, `created` the time of an answer that
+    does not say when it was made, for dialects that want one. Raises WireError for bytes that are not of the source dialect, NotExpressible for what the target cannot say, and
     ProviderError for a response that reports an error.
     """
     try:
         if kind == "request":
             return _translate_request(data, source, target, model)
         if kind == "response":
-            return _translate_response(data, source, target, model)
-        return _translate_stream(data, source, target, model)
+            return _translate_response(data, source, target, model, created)
+        return _translate_stream(data, source, target, model, created)
     except WireError as error:
         error.hint = error.hint or _hint(data, source, kind)
         raise
@@ -150,7 +159,7 @@ def _profile(source: str, target: str, model: str) -> Any:
     return replace(profile, signatures="optional") if source == "gemini" else profile
 
 
-def _translate_response(data: bytes, source: Dialect, target: str, model: str) -> Translation:
+def _translate_response(data: bytes, source: Dialect, target: str, model: str, created: int | None) -> Translation:
     body = read_object(data)
     failure = codec_of(source).failure_in(body)
     if failure is not None:
@@ -160,11 +169,11 @@ def _translate_response(data: bytes, source: Dialect, target: str, model: str) -
         reply = replace(reply, model=model)
     if target == "canonical":
         return Translation(body=show(reply))
-    encoded: Encoded = _CODECS[target].encode_response(reply)
+    encoded: Encoded = _CODECS[target].encode_response(reply, created=created)
     return Translation(body=dump(encoded.body), warnings=encoded.warnings)
 
 
-def _translate_stream(data: bytes, source: Dialect, target: str, model: str) -> Translation:
+def _translate_stream(data: bytes, source: Dialect, target: str, model: str, created: int | None) -> Translation:
     decoder: StreamDecoder = codec_of(source).StreamDecoder()
     parts = [_renamed(part, model) for part in decoder.feed(data) + decoder.finish()]
     last = parts[-1] if parts else None
@@ -174,7 +183,7 @@ def _translate_stream(data: bytes, source: Dialect, target: str, model: str) -> 
     if last is None or (is_cut and isinstance(last, ReplyEnded) and last.reply.is_empty):
         raise WireError("The stream has no events of this dialect.")
     if target != "canonical":
-        encoder: StreamEncoder = _CODECS[target].StreamEncoder()
+        encoder: StreamEncoder = _CODECS[target].StreamEncoder(created=created)
         body = b"".join([encoder.feed(part) for part in parts]) + encoder.finish()
         return Translation(body=body, warnings=encoder.warnings)
     if isinstance(last, ReplyFailed):

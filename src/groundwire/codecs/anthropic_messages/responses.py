@@ -96,7 +96,12 @@ def _read_block(block: JsonObject, path: str, seed: str, names: dict[str, str]) 
     return NativeItem(origin=DIALECT, value=block)
 
 
-def encode_response(reply: Reply, *, request: ModelRequest | None = None) -> Encoded:
+def encode_response(
+    reply: Reply,
+    *,
+    request: ModelRequest | None = None,
+    created: int | None = None,  # noqa: ARG001 - the dialect has no place for it
+) -> Encoded:
     """A reply that broke is no message: its failure must be sent instead."""
     if reply.finish.reason in BROKEN:
         raise NotExpressible(

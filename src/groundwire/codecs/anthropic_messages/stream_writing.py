@@ -42,7 +42,12 @@ _MESSAGE_LEVEL = frozenset({"context_management"})
 
 
 class StreamEncoder:
-    def __init__(self, *, request: ModelRequest | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        request: ModelRequest | None = None,
+        created: int | None = None,
+    ) -> None:
         self._request = request
         self._losses = Losses()
         self._out: list[bytes] = []

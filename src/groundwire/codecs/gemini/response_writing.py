@@ -16,7 +16,12 @@ from groundwire.contracts.requests import ModelRequest
 _BLOCKED = frozenset({"SAFETY", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY", "MODEL_ARMOR", "JAILBREAK"})
 
 
-def encode_response(reply: Reply, *, request: ModelRequest | None = None) -> Encoded:
+def encode_response(
+    reply: Reply,
+    *,
+    request: ModelRequest | None = None,
+    created: int | None = None,  # noqa: ARG001 - the dialect has no place for it
+) -> Encoded:
     losses = Losses()
     body: JsonObject = {}
     extras = own_extras(reply, losses)

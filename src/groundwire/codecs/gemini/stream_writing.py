@@ -50,7 +50,13 @@ _RESTARTED = Failure(
 class StreamEncoder:
     """Feed the parts of a reply, get the bytes to send. `array` writes one JSON array instead of events."""
 
-    def __init__(self, *, request: ModelRequest | None = None, array: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        request: ModelRequest | None = None,
+        created: int | None = None,
+        array: bool = False,
+    ) -> None:
         self._request = request
         self._is_array = array
         self._losses = Losses()

@@ -160,8 +160,11 @@ def write_usage(usage: Usage) -> JsonObject:
     return written
 
 
-def encode_response(reply: Reply, *, request: ModelRequest | None = None) -> Encoded:
-    """The reply for a client; `request` is what it asked, and tells in which form it knows the tools."""
+def encode_response(reply: Reply, *, request: ModelRequest | None = None, created: int | None = None) -> Encoded:
+    """The reply for a client; `request` is what it asked, and tells in which form it knows the tools.
+
+    `created` is the time, in seconds since 1970, for a reply that does not say when it was made.
+    """
     losses = Losses()
     writer = reply_writer(request, losses)
     choices: list[JsonValue] = [_write_choice(reply.items, reply.finish, 0, writer, losses)]
@@ -170,7 +173,7 @@ def encode_response(reply: Reply, *, request: ModelRequest | None = None) -> Enc
     body: JsonObject = {
         "id": reply.reply_id,
         "object": "chat.completion",
-        "created": reply.created or 0,
+        "created": (created if reply.created is None else reply.created) or 0,
         "model": reply.model,
         "choices": choices,
     }

@@ -59,9 +59,13 @@ class _Call:
 
 
 class StreamEncoder:
-    """Feed the parts of one reply, send the bytes. `request` is what the client asked."""
+    """Feed the parts of one reply, send the bytes. `request` is what the client asked.
 
-    def __init__(self, *, request: ModelRequest | None = None) -> None:
+    `created` is the time for a reply that does not say when it was made.
+    """
+
+    def __init__(self, *, request: ModelRequest | None = None, created: int | None = None) -> None:
+        self._created = created
         self._request = request
         self._losses = Losses()
         self._freeform = freeform_tools(request)
@@ -127,7 +131,7 @@ class StreamEncoder:
         self._header = {
             "id": reply_id,
             "object": "chat.completion.chunk",
-            "created": created or 0,
+            "created": (self._created if created is None else created) or 0,
             "model": model,
         }
         self._before = b"data: " + dump(self._header)[:-1] + b"," + _OPEN_DELTA

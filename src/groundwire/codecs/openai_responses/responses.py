@@ -82,7 +82,8 @@ def _with_unique_id(item: CallItem, taken: set[str]) -> CallItem:
     return CallItem(call=call, complete=item.complete, private=item.private)
 
 
-def encode_response(reply: Reply, *, request: ModelRequest | None = None) -> Encoded:
+def encode_response(reply: Reply, *, request: ModelRequest | None = None, created: int | None = None) -> Encoded:
+    """`created` is the time, in seconds since 1970, for a reply that does not say when it was made."""
     losses = Losses()
     response_id = response_id_of(reply.reply_id, reply.model, reply.text)
     freeform = freeform_names(request.tools) if request is not None else frozenset[str]()
@@ -94,7 +95,7 @@ def encode_response(reply: Reply, *, request: ModelRequest | None = None) -> Enc
             output.append(written)
     if reply.alternatives:
         losses.add("extra_dropped", "alternatives", "Only the first answer can be sent here.")
-    body = write_frame(reply, response_id, request, losses)
+    body = write_frame(reply, response_id, request, created, losses)
     mark_cut(body, reply.items, output)
     body["output"] = output
     return Encoded(body=body, warnings=losses.taken())
@@ -115,14 +116,17 @@ def made_item_id(kind: str, response_id: str, place: int) -> str:
     return derived_id(f"{response_id}#{place}", IdRule(pattern="", prefix=_PREFIXES.get(kind, "item_"), length=45))
 
 
-def write_frame(reply: Reply, response_id: str, request: ModelRequest | None, losses: Losses) -> JsonObject:
+def write_frame(
+    reply: Reply, response_id: str, request: ModelRequest | None, created: int | None, losses: Losses
+) -> JsonObject:
     """The response object without its output."""
     for dialect, members in reply.extras.items():
         if dialect != DIALECT:
             for key in members:
                 if not key.startswith("_"):
                     losses.add("extra_dropped", key, f"{key} is a member of {dialect} only.")
-    body: JsonObject = {"id": response_id, "object": "response", "created_at": reply.created or 0}
+    time = (created if reply.created is None else reply.created) or 0
+    body: JsonObject = {"id": response_id, "object": "response", "created_at": time}
     body.update(write_finish(reply.finish, losses))
     body["model"] = reply.model
     body["output"] = []

@@ -75,8 +75,11 @@ class _Slot:
 
 
 class StreamEncoder:
-    def __init__(self, *, request: ModelRequest | None = None) -> None:
+    """`created` is the time for a reply that does not say when it was made."""
+
+    def __init__(self, *, request: ModelRequest | None = None, created: int | None = None) -> None:
         self._request = request
+        self._created = created
         self._freeform = freeform_names(request.tools) if request is not None else frozenset[str]()
         self._losses = Losses()
         self._slots: dict[int, _Slot] = {}
@@ -123,7 +126,7 @@ class StreamEncoder:
             created=part.created,
             finish=Finish(reason=FinishReason.PAUSED, raw="in_progress"),
         )
-        frame = write_frame(self._reply, self._response_id, self._request, Losses())
+        frame = write_frame(self._reply, self._response_id, self._request, self._created, Losses())
         self._send("response.created", {"response": frame})
         self._send("response.in_progress", {"response": frame})
 
@@ -137,7 +140,7 @@ class StreamEncoder:
                 self._on_item_ended(ItemEnded(index=index, item=item))
         if reply.alternatives:
             self._losses.add("extra_dropped", "alternatives", "Only the first answer can be sent here.")
-        frame = write_frame(reply, self._response_id, self._request, self._losses)
+        frame = write_frame(reply, self._response_id, self._request, self._created, self._losses)
         output = self._final_output(reply)
         mark_cut(frame, reply.items, output)
         frame["output"] = output
@@ -162,7 +165,7 @@ class StreamEncoder:
         members: JsonObject = {key: error[key] for key in ("code", "message", "param")}
         self._send("error", members)
         if self._reply is not None:
-            frame = write_frame(self._reply, self._response_id, self._request, Losses())
+            frame = write_frame(self._reply, self._response_id, self._request, self._created, Losses())
             code = _FAILED_CODES.get(failure.kind, "server_error")
             frame.update({"status": "failed", "error": {"code": code, "message": failure.message}})
             self._send("response.failed", {"response": frame})
