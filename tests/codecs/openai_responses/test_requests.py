@@ -289,7 +289,7 @@ def test_options_have_their_places():
 )
 def test_what_is_wrong_with_a_request_is_said_with_its_place(body, path):
     with pytest.raises(WireError) as caught:
-        decode_request(body if isinstance(body, bytes) else json.dumps(body).encode())
+        decode_request(body if isinstance(body, bytes) else json.dumps({"input": "hi", **body}).encode())
     assert caught.value.path == path
 
 

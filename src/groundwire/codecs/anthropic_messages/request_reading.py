@@ -33,6 +33,7 @@ from groundwire.codecs.wire.reading import (
     required_text,
     rest_of,
 )
+from groundwire.codecs.wire.recognition import refuse_foreign, require
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item, Message, NativeItem, NativePart, Part, TextPart
@@ -61,9 +62,9 @@ def decode_request(
     body: bytes | JsonObject, *, model: str = "", stream: bool = False, cache: ToolCache | None = None
 ) -> ModelRequest:
     source = read_body(body, cache)
+    require(source, "messages", DIALECT)
+    refuse_foreign(source, DIALECT)
     extras = rest_of(source, _KNOWN)
-    if "messages" not in source:
-        raise WireError("is missing", path="messages")
     output_config = optional_object(source, "output_config") or {}
     if rest := rest_of(output_config, frozenset({"effort", "format"})):
         extras["output_config"] = rest

@@ -11,6 +11,7 @@ from groundwire.codecs.gemini.tools import decode_tools
 from groundwire.codecs.gemini.turns import TurnReader
 from groundwire.codecs.wire.pairing import without_beginning
 from groundwire.codecs.wire.reading import as_list, as_object, expected, optional_text
+from groundwire.codecs.wire.recognition import require
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, NativePart, Part, ReasoningItem, TextPart
@@ -28,6 +29,7 @@ def decode_request(
     body: bytes | JsonObject, *, model: str = "", stream: bool = False, cache: ToolCache | None = None
 ) -> ModelRequest:
     wire = camel_keys(read_body(body, cache))
+    require(wire, "contents", DIALECT)
     extras = unknown_members(wire, _TOP)
     if not model:
         model = (optional_text(wire, "model") or "").removeprefix("models/")
@@ -49,8 +51,6 @@ def decode_request(
     instructions, further = _read_instructions(wire.get("systemInstruction"))
     if further:
         extras["_systemInstruction"] = further
-    if "contents" not in wire:
-        raise WireError("is missing", path="contents")
     return ModelRequest(
         model=model,
         items=without_beginning(_read_contents(wire.get("contents"))),

@@ -10,6 +10,7 @@ from groundwire.codecs.openai_chat.tools import keep_choice, read_tools
 from groundwire.codecs.openai_chat.turn_reading import TurnReader, quick_turn, synthetic_id
 from groundwire.codecs.openai_chat.usual import read_usual
 from groundwire.codecs.wire.reading import as_list, as_text, expected, optional_bool, required_text
+from groundwire.codecs.wire.recognition import refuse_foreign, require
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import (
@@ -43,6 +44,8 @@ def decode_request(
     if usual is not None:
         return usual
     source = read_body(body, cache)
+    require(source, "messages", DIALECT)
+    refuse_foreign(source, DIALECT)
     if source.get("model") is None and model:
         source = {**source, "model": model}
     extras: JsonObject = dict(present(source, _KNOWN))
@@ -75,8 +78,6 @@ def _read_choice(source: JsonObject, extras: JsonObject, *, has_tools: bool) -> 
 
 
 def _read_messages(source: JsonObject) -> tuple[Item, ...]:
-    if "messages" not in source:
-        raise WireError("is missing", path="messages")
     items: list[Item] = []
     turns = TurnReader()
     after_assistant = False

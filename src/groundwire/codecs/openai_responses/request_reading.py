@@ -17,8 +17,8 @@ from groundwire.codecs.wire.reading import (
     optional_object,
     optional_text,
 )
+from groundwire.codecs.wire.recognition import require
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item, Message, TextPart
 from groundwire.contracts.requests import ModelRequest, Sampling
 
@@ -36,6 +36,8 @@ def decode_request(
 ) -> ModelRequest:
     """The request that the body is, or a WireError that names the place. `model` counts where the body has none."""
     wire = read_body(body, cache)
+    if wire.keys().isdisjoint(_STATE):
+        require(wire, "input", DIALECT)
     extras = unknown(wire, _MEMBERS)
     notes = dict(extras)
     items = _read_input(wire, notes)
@@ -55,7 +57,7 @@ def decode_request(
         notes["_stream"] = False
     if wire.get("tools") == []:
         notes["_tools"] = []
-    request = ModelRequest(
+    return ModelRequest(
         model=optional_text(wire, "model") or model,
         items=items,
         instructions=(TextPart(text=instructions),) if instructions else (),
@@ -71,9 +73,6 @@ def decode_request(
         stream=stream if is_streamed is None else is_streamed,
         extras={DIALECT: notes} if notes else {},
     )
-    if notes.get("_input") == "absent" and wire.keys().isdisjoint(_STATE):
-        raise WireError("is missing", path="input")
-    return request
 
 
 def _read_input(wire: JsonObject, notes: JsonObject) -> tuple[Item, ...]:

@@ -1,0 +1,93 @@
+"""Bodies that were sent to the address of another dialect."""
+
+import pytest
+
+from groundwire.codecs.dialects import codec_of
+from groundwire.contracts.errors import WireError
+
+HI = {"role": "user", "content": "hi"}
+SCHEMA = {"type": "object", "properties": {}}
+
+
+def messages(*values, **members):
+    return {"model": "m", "messages": [HI, *values], **members}
+
+
+def content(kind, role="user", **members):
+    return messages({"role": role, "content": [{"type": kind, **members}]})
+
+
+CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+OF_ANTHROPIC = {
+    "system": messages(system="Be nice."),
+    "tools[0].input_schema": messages(tools=[{"name": "f", "input_schema": SCHEMA}]),
+    "messages[1].content[0].type": content("tool_use", role="assistant", id="a", name="f", input={}),
+}
+OF_CHAT = {
+    "tools[0].function": messages(tools=[{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]),
+    "messages[1].tool_calls": messages({"role": "assistant", "content": "", "tool_calls": [CALL]}),
+    "messages[1].role": messages({"role": "tool", "tool_call_id": "a", "content": "42"}),
+    "messages[1].content[0].type": content("image_url", image_url={"url": "https://x/a.png"}),
+}
+
+
+def refused(body, dialect):
+    with pytest.raises(WireError) as raised:
+        codec_of(dialect).decode_request(body, model="m")
+    return raised.value.message
+
+
+@pytest.mark.parametrize("path", OF_ANTHROPIC)
+def test_a_body_of_anthropic_is_no_chat_request(path):
+    assert refused(OF_ANTHROPIC[path], "openai-chat") == (
+        f"{path}: this belongs to requests of anthropic, not of openai-chat"
+    )
+    codec_of("anthropic").decode_request(OF_ANTHROPIC[path])
+
+
+@pytest.mark.parametrize("path", OF_CHAT)
+def test_a_body_of_chat_is_no_request_of_anthropic(path):
+    assert refused(OF_CHAT[path], "anthropic") == f"{path}: this belongs to requests of openai-chat, not of anthropic"
+    codec_of("openai-chat").decode_request(OF_CHAT[path])
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
+def test_parts_of_responses_are_no_content_of_messages(dialect):
+    assert refused(content("input_text", text="hi"), dialect) == (
+        f"messages[1].content[0].type: this belongs to requests of openai-responses, not of {dialect}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "owner"),
+    [
+        ({"contents": [], "tools": [{"functionDeclarations": []}]}, "gemini"),
+        ({"model": "m", "input": "hi", "tools": [{"type": "function", "name": "f"}]}, "openai-responses"),
+        (messages(), "openai-chat"),
+        (messages(system="s"), "anthropic"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("dialect", "member"),
+    [("openai-chat", "messages"), ("anthropic", "messages"), ("gemini", "contents"), ("openai-responses", "input")],
+)
+def test_a_body_without_what_the_dialect_requires_is_named_for_what_it_looks_like(body, owner, dialect, member):
+    if member in body:
+        return
+    assert refused(body, dialect) == f"{member}: is missing; the body looks like a request of {owner}"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "member"),
+    [("openai-chat", "messages"), ("anthropic", "messages"), ("gemini", "contents"), ("openai-responses", "input")],
+)
+def test_a_body_that_looks_like_nothing_only_lacks_the_member(dialect, member):
+    assert refused({"model": "m"}, dialect) == f"{member}: is missing"
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
+def test_what_nobody_knows_is_allowed(dialect):
+    body = messages(
+        {"role": "user", "content": [{"type": "hologram", "id": 1}]}, system=None, cache=True, tools=[], contents=1
+    )
+    assert len(codec_of(dialect).decode_request(body).items) == 2
