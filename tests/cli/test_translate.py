@@ -1,5 +1,6 @@
 import json
 import re
+import time
 
 import pytest
 
@@ -101,13 +102,46 @@ def test_the_model_of_an_answer_can_be_another_too(runner, kind):
 @pytest.mark.parametrize(
     ("body", "options", "hint"),
     [
-        ({"contents": []}, ("--from", "openai-chat"), "request of gemini"),
-        ({"choices": []}, ("--from", "anthropic"), "response of openai-chat"),
-        (b"data: {}\n\n", ("--from", "openai-chat"), "--kind stream"),
-        ({"contents": []}, ("--from", "gemini"), "--model"),
+        ({"contents": []}, ("--from", "openai-chat"), "this looks like a request of gemini: say --from gemini"),
+        ({**CHAT, "system": "s"}, ("--from", "openai-chat"), "a request of anthropic: say --from anthropic"),
+        (
+            {"choices": []},
+            ("--from", "anthropic"),
+            "this looks like a response of openai-chat: say --from openai-chat --kind response",
+        ),
+        ({"choices": []}, ("--from", "openai-chat"), "a response of openai-chat: say --kind response"),
+        (b"data: {}\n\n", ("--from", "openai-chat"), "this looks like a stream: say --kind stream"),
+        ({"contents": []}, ("--from", "gemini"), "name the model with --model"),
     ],
 )
 def test_what_was_perhaps_meant_is_pointed_out(runner, body, options, hint):
     done = run(runner, body, *options, "--to", "openai-responses")
     assert done.exit_code == 1
     assert hint in done.stderr.partition("hint:")[2]
+
+
+def test_a_stream_that_was_cut_is_written_as_far_as_it_came_and_the_command_fails(runner):
+    stream = load(STREAM[1])["response"].encode()
+    events = stream.split(b"\n\n")
+    cut = b"\n\n".join(events[:3]) + b"\n\n"
+    for target in ("anthropic", "openai-responses", "canonical"):
+        done = run(runner, cut, "--from", "openai-chat", "--to", target, "--kind", "stream")
+        assert done.exit_code == 1
+        assert done.stdout
+        assert done.stderr.splitlines()[-1] == "error[provider_error]: The stream was cut before its end."
+    assert json.loads(done.stdout)["finish"]["reason"] == "incomplete"
+
+
+def test_an_error_inside_a_stream_is_written_and_the_command_fails(runner):
+    body = b'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: {"error":{"message":"quota"}}\n\n'
+    done = run(runner, body, "--from", "openai-chat", "--to", "anthropic", "--kind", "stream")
+    assert done.exit_code == 1
+    assert '"type":"error"' in done.stdout
+    assert done.stderr.splitlines()[-1] == "error[provider_error]: quota"
+
+
+def test_an_answer_without_a_time_gets_the_present_one(runner):
+    body = {"candidates": [{"content": {"role": "model", "parts": [{"text": "a"}]}, "finishReason": "STOP"}]}
+    before = int(time.time())
+    done = run(runner, body, "--from", "gemini", "--to", "openai-chat", "--kind", "response")
+    assert before <= json.loads(done.stdout)["created"] <= time.time()

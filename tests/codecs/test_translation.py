@@ -9,6 +9,7 @@ import pytest
 from groundwire.codecs.dialects import codec_of, translate
 from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.json import dump
+from groundwire.contracts.errors import WireError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyFailed
 from groundwire.contracts.requests import DIALECTS
@@ -296,3 +297,32 @@ def test_a_dialect_without_a_time_takes_one_and_does_not_send_it(target):
     body = json.dumps(CLAUDE).encode()
     for data, kind in ((body, "response"), (CLAUDE_STREAM, "stream")):
         assert b"1234567890" not in translate(data, "anthropic", target, kind=kind, created=1234567890).body
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "hint"),
+    [
+        ({"contents": []}, "request", "this looks like a request of gemini"),
+        ({"choices": []}, "request", "this looks like a response of openai-chat"),
+        ({"model": "m"}, "request", ""),
+    ],
+)
+def test_hints_of_the_library_speak_of_no_command_line(body, kind, hint):
+    with pytest.raises(WireError) as raised:
+        translate(json.dumps(body).encode(), "openai-chat", "anthropic", kind=kind)
+    assert raised.value.hint == hint
+
+
+def test_a_model_that_nobody_names_is_asked_for_without_naming_an_option():
+    with pytest.raises(WireError) as raised:
+        translate(b'{"contents": []}', "gemini", "openai-chat")
+    assert raised.value.hint == "the body does not name the model, so the caller must"
+
+
+def test_a_stream_that_was_cut_is_translated_as_far_as_it_came_and_says_so():
+    cut = CLAUDE_STREAM[: CLAUDE_STREAM.index(b'data: {"type": "message_delta"')]
+    done = translate(cut, "anthropic", "gemini", kind="stream")
+    assert b'"text":"hi"' in done.body
+    assert done.failure is not None
+    assert done.failure.message == "The stream was cut before its end."
+    assert translate(CLAUDE_STREAM, "anthropic", "gemini", kind="stream").failure is None

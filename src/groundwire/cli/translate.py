@@ -2,13 +2,16 @@
 
 import sys
 import time
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from groundwire.cli.options import global_options
 from groundwire.cli.output import print_json
 from groundwire.contracts.requests import DIALECTS, Dialect
+
+if TYPE_CHECKING:
+    from groundwire.contracts.errors import WireError
 
 
 @click.command()
@@ -31,19 +34,42 @@ def translate(source: str, target: str, kind: str, model: str) -> None:
     """Read a body of one model API on stdin and write it in another.
 
     What the other API cannot say is reported on stderr, one JSON object per line. `--to canonical` shows what was
-    understood.
+    understood. A stream that was cut, or that reports an error, is written as far as it came, and the command fails.
     """
     from groundwire.codecs.dialects import Kind
     from groundwire.codecs.dialects import translate as translate_body
+    from groundwire.contracts.errors import ProviderError, WireError
 
-    done = translate_body(
-        sys.stdin.buffer.read(),
-        cast("Dialect", source),
-        cast("Dialect", target),
-        kind=cast("Kind", kind),
-        model=model,
-        created=int(time.time()),
-    )
+    data = sys.stdin.buffer.read()
+    try:
+        done = translate_body(
+            data,
+            cast("Dialect", source),
+            cast("Dialect", target),
+            kind=cast("Kind", kind),
+            model=model,
+            created=int(time.time()),
+        )
+    except WireError as error:
+        error.hint = _hint(data, source, kind, error) or error.hint
+        raise
     for warning in done.warnings:
         print_json(warning, file=sys.stderr)
     click.echo(done.body, nl=not done.body.endswith(b"\n"))
+    if done.failure is not None:
+        raise ProviderError(done.failure)
+
+
+def _hint(data: bytes, source: str, kind: str, error: "WireError") -> str:
+    """The options that would have been right."""
+    from groundwire.codecs.dialects import guess
+
+    if error.path == "model":
+        return "name the model with --model"
+    found = guess(data)
+    if found is None:
+        return ""
+    options = [f"--kind {found.kind}"] if found.kind != kind else []
+    if found.dialect not in (source, None):
+        options.insert(0, f"--from {found.dialect}")
+    return f"this looks like {found}: say {' '.join(options)}" if options else ""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
 from groundwire.codecs.wire.json import dump, read_object
+from groundwire.codecs.wire.recognition import looks_like
 from groundwire.codecs.wire.warnings import Encoded
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ProviderError, WireError
@@ -29,6 +30,8 @@ from groundwire.contracts.replies import (
 from groundwire.contracts.requests import Dialect, ModelRequest
 
 Kind: TypeAlias = Literal["request", "response", "stream"]
+
+_CUT = Failure(kind=FailureKind.BAD_RESPONSE, message="The stream was cut before its end.", status=502)
 
 
 class StreamDecoder(Protocol):
@@ -83,20 +86,30 @@ def codec_of(dialect: Dialect) -> Codec:
     return _CODECS[dialect]
 
 
-_SIGNS: tuple[tuple[str, Kind, Dialect], ...] = (
-    ("candidates", "response", "gemini"),
-    ("choices", "response", "openai-chat"),
-    ("stop_reason", "response", "anthropic"),
-    ("output", "response", "openai-responses"),
-    ("contents", "request", "gemini"),
-    ("input", "request", "openai-responses"),
-    ("messages", "request", "openai-chat"),
+_ANSWERS: tuple[tuple[str, Dialect], ...] = (
+    ("candidates", "gemini"),
+    ("choices", "openai-chat"),
+    ("stop_reason", "anthropic"),
+    ("output", "openai-responses"),
 )
 
 
 class Translation(Struct, frozen=True, kw_only=True):
+    """`failure` is why a stream did not come to its end: it was cut, or reports an error. `body` tells what came."""
+
     body: bytes
     warnings: tuple[WireWarning, ...] = ()
+    failure: Failure | None = None
+
+
+class Guess(Struct, frozen=True):
+    """What bytes seem to be."""
+
+    kind: Kind
+    dialect: Dialect | None = None
+
+    def __str__(self) -> str:
+        return f"a {self.kind}" if self.dialect is None else f"a {self.kind} of {self.dialect}"
 
 
 def translate(
@@ -121,22 +134,25 @@ def translate(
             return _translate_response(data, source, target, model, created)
         return _translate_stream(data, source, target, model, created)
     except WireError as error:
-        error.hint = error.hint or _hint(data, source, kind)
+        found = guess(data)
+        if not error.hint and found is not None and (found.kind != kind or found.dialect not in (source, None)):
+            error.hint = f"this looks like {found}"
         raise
 
 
-def _hint(data: bytes, source: Dialect, kind: Kind) -> str:
+def guess(data: bytes) -> Guess | None:
     """What the bytes look like, for those who named the wrong dialect or kind."""
     if data.lstrip()[:5] in (b"data:", b"event"):
-        return "" if kind == "stream" else "this looks like a stream: say --kind stream"
+        return Guess("stream")
     try:
         body = read_object(data)
     except WireError:
-        return ""
-    for member, found, dialect in _SIGNS:
-        if member in body and (found != kind or dialect != source):
-            return f"this looks like a {found} of {dialect}"
-    return ""
+        return None
+    for member, dialect in _ANSWERS:
+        if member in body:
+            return Guess("response", dialect)
+    asked = looks_like(body)
+    return None if asked is None else Guess("request", asked)
 
 
 def _translate_request(data: bytes, source: Dialect, target: str, model: str) -> Translation:
@@ -146,7 +162,7 @@ def _translate_request(data: bytes, source: Dialect, target: str, model: str) ->
     if target == "canonical":
         return Translation(body=show(request))
     if not request.model and target != "gemini":
-        raise WireError("is missing", path="model", hint="the body does not name it, so --model must")
+        raise WireError("is missing", path="model", hint="the body does not name the model, so the caller must")
     encoded: Encoded = _CODECS[target].encode_request(request, profile=_profile(source, target, request.model))
     return Translation(body=dump(encoded.body), warnings=encoded.warnings)
 
@@ -179,18 +195,20 @@ def _translate_stream(data: bytes, source: Dialect, target: str, model: str, cre
     last = parts[-1] if parts else None
     if isinstance(last, ReplyFailed) and last.failure.kind == FailureKind.BAD_RESPONSE:
         raise WireError(last.failure.message)
-    is_cut = isinstance(last, ReplyEnded) and last.reply.finish.reason == FinishReason.INCOMPLETE
-    if last is None or (is_cut and isinstance(last, ReplyEnded) and last.reply.is_empty):
+    failure = last.failure if isinstance(last, ReplyFailed) else None
+    if isinstance(last, ReplyEnded) and last.reply.finish.reason == FinishReason.INCOMPLETE:
+        failure = _CUT
+    if last is None or (failure is _CUT and isinstance(last, ReplyEnded) and last.reply.is_empty):
         raise WireError("The stream has no events of this dialect.")
     if target != "canonical":
         encoder: StreamEncoder = _CODECS[target].StreamEncoder(created=created)
         body = b"".join([encoder.feed(part) for part in parts]) + encoder.finish()
-        return Translation(body=body, warnings=encoder.warnings)
+        return Translation(body=body, warnings=encoder.warnings, failure=failure)
     if isinstance(last, ReplyFailed):
         raise ProviderError(last.failure)
     if not isinstance(last, ReplyEnded):
         raise WireError("The stream has no end.")
-    return Translation(body=show(last.reply))
+    return Translation(body=show(last.reply), failure=failure)
 
 
 def _renamed(part: ReplyPart, model: str) -> ReplyPart:
