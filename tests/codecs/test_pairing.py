@@ -18,7 +18,7 @@ def result(call_id, text="done"):
 
 def pair(*items):
     losses = Losses()
-    return list(paired(items, losses)), [warning.code for warning in losses.taken()]
+    return [item for _, item in paired(items, losses)], [warning.code for warning in losses.taken()]
 
 
 USER = say("user", "hi")
@@ -39,7 +39,7 @@ BOT = say("assistant", "one moment")
 )
 def test_a_conversation_in_order_comes_back_as_it_is(items):
     losses = Losses()
-    assert paired(items, losses) is items
+    assert list(paired(items, losses)) == list(enumerate(items))
     assert losses.taken() == ()
 
 
@@ -111,9 +111,28 @@ ITEMS = st.sampled_from("abc").flatmap(lambda i: st.sampled_from([call(i), call(
 
 @given(st.lists(ITEMS, max_size=12))
 def test_whatever_the_order_was_every_call_has_one_result_afterwards_and_no_text_is_lost(items):
-    ordered = list(paired(items, Losses()))
-    assert paired(ordered, Losses()) is ordered
+    ordered = [item for _, item in paired(items, Losses())]
+    assert [item for _, item in paired(ordered, Losses())] == ordered
     texts = [item.text for item in items if not isinstance(item, CallItem)]
     joined = "\n".join(item.text for item in ordered if not isinstance(item, CallItem))
     assert all(text in joined for text in texts)
     assert sum(isinstance(item, CallItem) for item in ordered) == sum(isinstance(item, CallItem) for item in items)
+
+
+def test_every_item_comes_with_its_place_and_an_added_result_with_that_of_its_call():
+    losses = Losses()
+    items = (USER, call("a"), call("b"), USER, result("a"), result("x"))
+    placed = list(paired(items, losses))
+    assert [(place, item.kind) for place, item in placed] == [
+        (0, "message"), (1, "call"), (2, "call"), (4, "result"), (2, "result"), (3, "message"), (5, "message"),
+    ]  # fmt: skip
+    assert [(warning.code, warning.path) for warning in losses.taken()] == [
+        ("message_moved", "items[4]"), ("result_added", "items[2]"), ("result_orphaned", "items[5]"),
+    ]  # fmt: skip
+
+
+def test_places_of_a_part_of_a_request_are_those_of_the_request():
+    losses = Losses()
+    placed = list(paired((call("a"), USER), losses, places=range(3, 5)))
+    assert [place for place, _ in placed] == [3, 3, 4]
+    assert [warning.path for warning in losses.taken()] == ["items[3]"]

@@ -9,10 +9,12 @@ import pytest
 from groundwire.codecs.dialects import codec_of, translate
 from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.json import dump
+from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.messages import CallItem, Message, NativePart, ResultItem, TextPart, say
 from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyFailed
-from groundwire.contracts.requests import DIALECTS
+from groundwire.contracts.requests import DIALECTS, FunctionTool, ModelRequest, Sampling
 from tests.codecs.recordings import essence, load, plain, recordings
 
 CUTS = 1000
@@ -161,7 +163,9 @@ def test_what_openais_two_apis_call_alike_goes_from_one_to_the_other(source, tar
     said = {"messages": [{"role": "user", "content": "hi"}]} if source == "openai-chat" else {"input": "hi"}
     done = translate(dump({"model": "m", **said, **shared, "unheard_of": 1}), source, target)
     assert {name: json.loads(done.body).get(name) for name in shared} == shared
-    assert [(warning.code, warning.path) for warning in done.warnings] == [("extra_dropped", "unheard_of")]
+    assert [(warning.code, warning.path) for warning in done.warnings] == [
+        ("extra_dropped", f"extras.{source}.unheard_of")
+    ]
 
 
 NEAREST = {
@@ -326,3 +330,32 @@ def test_a_stream_that_was_cut_is_translated_as_far_as_it_came_and_says_so():
     assert done.failure is not None
     assert done.failure.message == "The stream was cut before its end."
     assert translate(CLAUDE_STREAM, "anthropic", "gemini", kind="stream").failure is None
+
+
+LOSSY = ModelRequest(
+    model="m",
+    items=(
+        say("system", "s"),
+        say("user", "hi"),
+        CallItem(call=ToolCall(call_id="a", name="f", raw="{}")),
+        CallItem(call=ToolCall(call_id="b", name="f", raw="{}")),
+        say("user", "wait"),
+        ResultItem(call_id="a", parts=(TextPart(text="1"),)),
+        Message(role="user", parts=(TextPart(text="x"), NativePart(origin="elsewhere", value={"type": "odd"}))),
+    ),
+    tools=(FunctionTool(name="f", parameters={"type": "object", "properties": {}}),),
+    sampling=Sampling(seed=1, top_k=5, count=2, presence_penalty=0.5),
+    extras={"elsewhere": {"odd": 1}},
+)
+
+
+@pytest.mark.parametrize("target", DIALECTS)
+def test_the_path_of_a_warning_leads_into_the_request_as_it_was_given(target):
+    found = [(warning.code, warning.path) for warning in codec_of(target).encode_request(LOSSY).warnings]
+    assert ("extra_dropped", "extras.elsewhere.odd") in found
+    assert ("result_added", "items[3]") in found
+    dropped = {path for code, path in found if code == "native_dropped"}
+    assert dropped <= {"items[6]", "items[6].parts[1]"}
+    assert len(dropped) == 1
+    options = {path for code, path in found if code == "option_dropped"}
+    assert options <= {f"sampling.{name}" for name in ("seed", "top_k", "count", "presence_penalty")}

@@ -405,12 +405,12 @@ def test_options_that_do_not_exist_here_are_named():
     encoded = encode_request(ModelRequest(model="m", items=(say("user", "hi"),), sampling=sampling))
     assert encoded.body.keys() == {"model", "input"}
     assert [(warning.code, warning.path) for warning in encoded.warnings] == [
-        ("option_dropped", "top_k"),
-        ("option_dropped", "seed"),
-        ("option_dropped", "presence_penalty"),
-        ("option_dropped", "frequency_penalty"),
-        ("option_dropped", "stop"),
-        ("option_dropped", "count"),
+        ("option_dropped", "sampling.top_k"),
+        ("option_dropped", "sampling.seed"),
+        ("option_dropped", "sampling.presence_penalty"),
+        ("option_dropped", "sampling.frequency_penalty"),
+        ("option_dropped", "sampling.stop"),
+        ("option_dropped", "sampling.count"),
     ]
     single = ModelRequest(model="m", items=(say("user", "hi"),), sampling=Sampling(count=1))
     assert encode_request(single).warnings == ()

@@ -3,7 +3,7 @@
 Calls and results are in pairs already when they come here; what the blocks look like is `block_writing`'s business.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from groundwire.codecs.anthropic_messages.block_writing import BlockWriter
 from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, own_private
@@ -55,10 +55,10 @@ class MessageWriter:
         self._members: JsonObject = {}
         self._is_string = False
 
-    def write(self, items: Sequence[Item], first: int) -> list[JsonObject]:
-        """`first` is the place of the first of these items in the request, for the paths of losses."""
+    def write(self, items: Iterable[tuple[int, Item]]) -> list[JsonObject]:
+        """Each item comes with its place in the request, for the paths of losses."""
         after_result = False
-        for place, item in enumerate(items, first):
+        for place, item in items:
             is_result = isinstance(item, ResultItem)
             speaker = self._speaker_of(item, place)
             # All results of a step must stand in one message, however the sender divided them.

@@ -33,8 +33,9 @@ def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE)
     freeform = [tool.name for tool in request.tools if isinstance(tool, FunctionTool) and tool.freeform is not None]
     blocks = BlockWriter(profile, names, IdTable(ANTHROPIC_IDS, losses), losses, freeform)
     leading = leading_instructions(request.items)
-    items = paired(request.items[leading:] if leading else request.items, losses)
-    messages = MessageWriter(blocks, profile, losses).write(items, leading)
+    places = range(leading, len(request.items))
+    items = paired(request.items[leading:] if leading else request.items, losses, places=places)
+    messages = MessageWriter(blocks, profile, losses).write(items)
     limit = request.max_output_tokens
     body: JsonObject = {
         "model": request.model,

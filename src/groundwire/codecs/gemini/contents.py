@@ -30,8 +30,8 @@ class ContentWriter:
     """Walks paired items once and collects `contents`."""
 
     __slots__ = (
-        "_arguments_of", "_asked", "_calls", "_losses", "_media", "_names", "_profile", "_response_of", "_results",
-        "_results_role", "_spoken", "contents",
+        "_arguments_of", "_asked", "_calls", "_losses", "_media", "_names", "_places", "_profile", "_response_of",
+        "_results", "_results_role", "_spoken", "contents",
     )  # fmt: skip
 
     def __init__(self, names: NameTable, losses: Losses, profile: Profile, *, fragments: bool = False) -> None:
@@ -47,9 +47,12 @@ class ContentWriter:
         self._media: list[Wire] = []
         self._arguments_of = arguments_fragment if fragments else object_arguments
         self._response_of = result_fragment if fragments else object_result
+        self._places: dict[int, int] = {}
+        """Where in the request the calls stand that were written, by the identity of their parts."""
 
-    def write(self, items: Iterable[Item]) -> list[Wire]:
-        for place, item in enumerate(items):
+    def write(self, items: Iterable[tuple[int, Item]]) -> list[Wire]:
+        """Each item comes with its place in the request, for the paths of losses."""
+        for place, item in items:
             kind = type(item)
             if kind is ResultItem:
                 if self._spoken:
@@ -159,8 +162,10 @@ class ContentWriter:
             arguments = call.arguments if call.arguments is not None else self._arguments_of(call.raw)
             if arguments is not None:
                 self._spoken.append({"functionCall": {"name": name, "id": call_id, "args": arguments}})
+                self._places[id(self._spoken[-1])] = place
                 return
         self._spoken.append(write_call(item, call_id, name, self._losses, f"items[{place}]"))
+        self._places[id(self._spoken[-1])] = place
 
     def _write_result(self, item: ResultItem, place: int) -> None:
         waiting = self._asked.get(item.call_id)
@@ -224,9 +229,9 @@ class ContentWriter:
                 if "functionCall" in part:
                     if "thoughtSignature" not in part:
                         part["thoughtSignature"] = SKIP_SIGNATURE
-                        self._losses.add(
-                            "signature_added", f"contents[{place}]", "The first call of this step had no signature."
-                        )
+                        place_of_call = self._places.get(id(part))
+                        path = "items" if place_of_call is None else f"items[{place_of_call}]"
+                        self._losses.add("signature_added", path, "The first call of this step had no signature.")
                     break
 
 

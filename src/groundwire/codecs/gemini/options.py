@@ -92,7 +92,8 @@ def encode_generation(request: ModelRequest, losses: Losses, profile: Profile) -
     for name in profile.dropped_options:
         if (key := _WIRE_NAMES.get(name, name)) in wire:
             del wire[key]
-            losses.add("option_dropped", name, "The model does not take this option.")
+            path = f"sampling.{name}" if name in _WIRE_NAMES else name
+            losses.add("option_dropped", path, "The model does not take this option.")
     return wire
 
 
@@ -124,7 +125,7 @@ def encode_choice(request: ModelRequest, names: NameTable, losses: Losses, profi
         losses.add("option_dropped", "parallel_calls", "Gemini cannot be told to make one call at a time.")
     wants_strict = _wants_strict(request)
     if wants_strict and not profile.validated_mode:
-        losses.add("option_dropped", "tools.strict", "The model cannot be held to the schemas.")
+        losses.add("option_dropped", "tools", "The model cannot be held to the schemas.")
         wants_strict = False
     if choice is None:
         return {"mode": "VALIDATED"} if wants_strict else None

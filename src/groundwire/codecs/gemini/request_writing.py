@@ -39,8 +39,9 @@ def encode_request(
         body["tools"] = _write_tools(request, names, losses, profile, extras.get("_tools"), cache)
         if not body["tools"] and "_tools" not in extras:
             del body["tools"]
+    places = range(len(request.items) - len(items), len(request.items))
     writer = ContentWriter(names, losses, profile, fragments=fragments)
-    body["contents"] = writer.write(paired(items, losses))  # type: ignore[assignment]
+    body["contents"] = writer.write(paired(items, losses, places=places))  # type: ignore[assignment]
     choice = encode_choice(request, names, losses, profile)
     if choice is not None or "toolConfig" in extras:
         calling: JsonObject = {} if choice is None else {"functionCallingConfig": choice}
@@ -69,7 +70,7 @@ def _own_extras(request: ModelRequest, losses: Losses) -> dict[str, Any]:
         if dialect != DIALECT:
             for name in members:
                 if name[:1] != "_":
-                    losses.add("extra_dropped", name, f"Only {dialect} knows this member.")
+                    losses.add("extra_dropped", f"extras.{dialect}.{name}", f"Only {dialect} knows this member.")
     return request.extras.get(DIALECT) or {}
 
 

@@ -41,7 +41,7 @@ def own_extras(reply: Reply, losses: Losses) -> dict[str, Any]:
     for dialect, members in reply.extras.items():
         if dialect != DIALECT:
             for name in sendable(members):
-                losses.add("extra_dropped", name, f"Only {dialect} knows this member.")
+                losses.add("extra_dropped", f"extras.{dialect}.{name}", f"Only {dialect} knows this member.")
     return reply.extras.get(DIALECT) or {}
 
 

@@ -63,7 +63,7 @@ def write_sampling(sampling: Sampling, body: JsonObject, kept: JsonObject, profi
         if profile.takes_top_k or "_top_k" in kept:
             body["top_k"] = sampling.top_k
         else:
-            losses.add("option_dropped", "top_k", "The dialect has no top_k.")
+            losses.add("option_dropped", "sampling.top_k", "The dialect has no top_k.")
     if sampling.stop:
         body["stop"] = sampling.stop[0] if "_stop_text" in kept else list(sampling.stop)
     if sampling.count is not None:
@@ -118,7 +118,7 @@ def read_format(body: JsonObject, extras: JsonObject) -> OutputFormat | None:
 
 
 def write_format(form: OutputFormat, losses: Losses) -> JsonObject:
-    note_foreign(form.private, "response_format", losses)
+    note_foreign(form.private, "output", losses)
     hints = own(form.private)
     outer = hints.get("_outer")
     outer = outer if isinstance(outer, dict) else NOTHING
@@ -133,7 +133,7 @@ def write_format(form: OutputFormat, losses: Losses) -> JsonObject:
         schema = form.schema
         if "_own" not in hints:
             converted = to_openai(schema)
-            losses.add_schema("response_format.json_schema.schema", converted.warnings)
+            losses.add_schema("output.schema", converted.warnings)
             schema = converted.schema
         described["schema"] = schema
     if form.strict and "_own" not in hints and isinstance(described.get("schema"), dict):
@@ -154,21 +154,21 @@ def write_reasoning(request: ModelRequest, body: JsonObject, profile: Profile, l
     options = request.reasoning
     effort: object = None
     if options is not None:
-        note_foreign(options.private, "reasoning_effort", losses)
+        note_foreign(options.private, "reasoning", losses)
         effort = own(options.private).get("_effort") or options.effort
         if isinstance(effort, str) and effort not in EFFORTS and DIALECT not in options.private:
             losses.add("option_dropped", "reasoning.effort", f"The effort {effort!r} is unknown here.")
             effort = None
         if effort is None and options.budget is not None:
             effort = effort_of(options.budget)
-            losses.add("option_adjusted", "reasoning_effort", f"{options.budget} tokens of thought became {effort!r}.")
+            losses.add("option_adjusted", "reasoning.budget", f"{options.budget} tokens of thought became {effort!r}.")
         elif options.budget is not None:
             losses.add("option_dropped", "reasoning.budget", "The dialect has no budget of thought.")
         if options.summary is not None:
             losses.add("option_dropped", "reasoning.summary", "The dialect tells no thoughts on request.")
     wanted = profile.effort_with_tools
     if wanted is not None and request.tools and effort != wanted:
-        losses.add("option_adjusted", "reasoning_effort", f"With tools the model takes {wanted!r} only.")
+        losses.add("option_adjusted", "reasoning.effort", f"With tools the model takes {wanted!r} only.")
         effort = wanted
     if isinstance(effort, str):
         body["reasoning_effort"] = effort

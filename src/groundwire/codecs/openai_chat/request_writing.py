@@ -14,7 +14,7 @@ from groundwire.codecs.openai_chat.tools import write_choice, write_tools
 from groundwire.codecs.openai_chat.turn_writing import TurnWriter
 from groundwire.codecs.wire.ids import IdTable, names_by_id
 from groundwire.codecs.wire.names import NameTable
-from groundwire.codecs.wire.openai import OPENAI_DIALECTS, SHARED_MEMBERS
+from groundwire.codecs.wire.openai import OPENAI_DIALECTS, SHARED_MEMBERS, canonical_path
 from groundwire.codecs.wire.pairing import MISSING_RESULT, paired
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -54,10 +54,10 @@ def encode_request(request: ModelRequest, *, profile: Profile = _DEFAULT) -> Enc
                     if dialect in OPENAI_DIALECTS and name in SHARED_MEMBERS:
                         body[name] = value
                     else:
-                        losses.add("extra_dropped", name, f"{name} is known to {dialect} only.")
+                        losses.add("extra_dropped", f"extras.{dialect}.{name}", f"{name} is known to {dialect} only.")
     for name in profile.dropped_options & body.keys():
         del body[name]
-        losses.add("option_dropped", name, f"The model refuses {name}.")
+        losses.add("option_dropped", canonical_path(name, request.extras), f"The model refuses {name}.")
     return Encoded(body=body, warnings=losses.taken(), names=names.names)
 
 
@@ -117,7 +117,7 @@ class _MessagesWriter:
         messages = self._messages
         turn: JsonObject | None = None
         keeps_roles = self._profile.system_role is None
-        for place, item in enumerate(paired(self._request.items, self._losses)):
+        for place, item in paired(self._request.items, self._losses):
             kind = type(item)
             if kind is ResultItem:
                 turn = None

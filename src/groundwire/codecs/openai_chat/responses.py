@@ -193,7 +193,7 @@ def note_extras(reply: Reply, losses: Losses) -> None:
     for dialect, members in reply.extras.items():
         if dialect != DIALECT:
             for name in visible(members):
-                losses.add("extra_dropped", name, f"{name} is known to {dialect} only.")
+                losses.add("extra_dropped", f"extras.{dialect}.{name}", f"{name} is known to {dialect} only.")
 
 
 def reply_writer(request: ModelRequest | None, losses: Losses) -> TurnWriter:

@@ -82,7 +82,7 @@ def write_finish(finish: Finish, losses: Losses) -> JsonObject:
         code, message = _ERRORS[finish.reason]
         written["error"] = {"code": code, "message": finish.detail or message}
     if not members and finish.reason in _WITHOUT_EQUAL:
-        losses.add("finish_approximated", "status", f"{finish.reason} is sent as {status}.")
+        losses.add("finish_approximated", "finish", f"{finish.reason} is sent as {status}.")
     return written
 
 

@@ -72,7 +72,7 @@ class InputWriter:
         if members.get("_list", is_list_by_default(item.parts, is_output=is_output)):
             text_type = "output_text" if role == "assistant" else "input_text"
             written["content"] = [
-                *write_parts(item.parts, f"{path}.content", text_type, self._losses, self._profile),
+                *write_parts(item.parts, f"{path}.parts", text_type, self._losses, self._profile),
             ]
         else:
             written["content"] = item.text
@@ -111,7 +111,7 @@ class InputWriter:
             is_list = bool(item.parts) and is_list_by_default(item.parts, is_output=False)
         if is_list:
             written["output"] = [
-                *write_parts(item.parts, f"{path}.output", "input_text", self._losses, self._profile),
+                *write_parts(item.parts, f"{path}.parts", "input_text", self._losses, self._profile),
             ]
         else:
             written["output"] = item.text
@@ -165,7 +165,7 @@ def write_output_item(
 
 
 def _output_message(item: Message, path: str, losses: Losses) -> JsonObject:
-    content = write_parts(item.parts, f"{path}.content", "output_text", losses, DEFAULT_PROFILE, answer=True)
+    content = write_parts(item.parts, f"{path}.parts", "output_text", losses, DEFAULT_PROFILE, answer=True)
     return {"type": "message", "status": "completed", "role": "assistant", "content": [*content]}
 
 

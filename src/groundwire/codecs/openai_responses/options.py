@@ -40,7 +40,7 @@ def read_format(value: object) -> OutputFormat | None:
 
 
 def write_format(output: OutputFormat, losses: Losses) -> JsonObject:
-    note_foreign(output.private, "text.format", losses)
+    note_foreign(output.private, "output", losses)
     members = own(output.private)
     if output.type != "schema":
         return with_members({"type": "text" if output.type == "text" else "json_object"}, members)
@@ -101,8 +101,8 @@ def write_sampling(sampling: Sampling, body: JsonObject, losses: Losses) -> None
         body["top_p"] = sampling.top_p
     for name in ("top_k", "seed", "presence_penalty", "frequency_penalty"):
         if getattr(sampling, name) is not None:
-            losses.add("option_dropped", name, f"{name} has no equal here.")
+            losses.add("option_dropped", f"sampling.{name}", f"{name} has no equal here.")
     if sampling.stop:
-        losses.add("option_dropped", "stop", "Stop strings have no equal here.")
+        losses.add("option_dropped", "sampling.stop", "Stop strings have no equal here.")
     if sampling.count is not None and sampling.count != 1:
-        losses.add("option_dropped", "count", "Only one answer can be asked for here.")
+        losses.add("option_dropped", "sampling.count", "Only one answer can be asked for here.")

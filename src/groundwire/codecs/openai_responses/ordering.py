@@ -3,7 +3,8 @@
 This API is content with any order as long as calls and outputs match, so a history that matches stays as it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from groundwire.codecs.openai_responses.dialect import DIALECT, Profile, own
 from groundwire.codecs.wire.pairing import MISSING_RESULT, paired
@@ -11,18 +12,23 @@ from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
 
+Placed: TypeAlias = tuple[int, Item]
+"""An item with its place in the request, or with that of the item for which it was added."""
 
-def matched(items: Sequence[Item], losses: Losses, profile: Profile, *, is_stateful: bool) -> Sequence[Item]:
+
+def matched(items: Sequence[Item], losses: Losses, profile: Profile, *, is_stateful: bool) -> Iterable[Placed]:
     """Calls and results in an order that the endpoint takes.
 
     `is_stateful`: the provider keeps the earlier part of the conversation, so results may belong to calls there.
     """
     unanswered, has_orphans, is_ambiguous = _unmatched(items)
     if (has_orphans or is_ambiguous) and not is_stateful:
-        items = paired(items, losses)
+        placed = paired(items, losses)
     elif unanswered:
-        items = _with_missing_results(items, unanswered, losses)
-    return _grouped(items, losses, has_orphans=has_orphans) if profile.group_calls else items
+        placed = _with_missing_results(items, unanswered, losses)
+    else:
+        placed = enumerate(items)
+    return _grouped(placed, losses, has_orphans=has_orphans) if profile.group_calls else placed
 
 
 def _unmatched(items: Sequence[Item]) -> tuple[set[int], bool, bool]:
@@ -47,20 +53,20 @@ def _unmatched(items: Sequence[Item]) -> tuple[set[int], bool, bool]:
     return unanswered, has_orphans, is_ambiguous
 
 
-def _with_missing_results(items: Sequence[Item], unanswered: set[int], losses: Losses) -> list[Item]:
+def _with_missing_results(items: Sequence[Item], unanswered: set[int], losses: Losses) -> list[Placed]:
     """A result that says so for each such call, at the end of its step."""
-    whole: list[Item] = []
-    waiting: list[Item] = []
+    whole: list[Placed] = []
+    waiting: list[Placed] = []
     for place, item in enumerate(items):
         if waiting and not isinstance(item, ResultItem) and not _goes_on(items[place - 1], item):
             whole.extend(waiting)
             waiting = []
-        whole.append(item)
+        whole.append((place, item))
         if place in unanswered and isinstance(item, CallItem):
             call = item.call
             losses.add("result_added", f"items[{place}]", f"The call {call.call_id!r} had no result.")
             parts = (TextPart(text=MISSING_RESULT),)
-            waiting.append(ResultItem(call_id=call.call_id, name=call.name, parts=parts, failed=True))
+            waiting.append((place, ResultItem(call_id=call.call_id, name=call.name, parts=parts, failed=True)))
     return [*whole, *waiting]
 
 
@@ -72,36 +78,39 @@ def is_models(item: Item) -> bool:
     return item.kind in ("call", "reasoning", "native") or (isinstance(item, Message) and item.role == "assistant")
 
 
-def _grouped(items: Sequence[Item], losses: Losses, *, has_orphans: bool) -> list[Item]:
+def _grouped(placed: Iterable[Placed], losses: Losses, *, has_orphans: bool) -> list[Placed]:
     """Each step as: what was said and thought, the calls, the results. Nothing stands between two calls."""
-    ordered: list[Item] = []
-    said: list[Item] = []
-    calls: list[Item] = []
-    for item in items if has_orphans else paired(items, losses):
+    ordered: list[Placed] = []
+    said: list[Placed] = []
+    calls: list[Placed] = []
+    if not has_orphans:
+        placed = list(placed)
+        placed = paired([item for _, item in placed], losses, places=[place for place, _ in placed])
+    for place, item in placed:
         if isinstance(item, CallItem):
-            calls.append(item)
+            calls.append((place, item))
         elif is_models(item) and not (calls and item.split):
-            said.append(item)
+            said.append((place, item))
         else:
-            ordered += [*said, *calls, item]
+            ordered += [*said, *calls, (place, item)]
             said, calls = [], []
     return [*ordered, *said, *calls]
 
 
-def with_reasoning(items: Sequence[Item], losses: Losses, profile: Profile) -> list[tuple[Item, bool]]:
-    """Each item to send, and whether its own id goes with it.
+def with_reasoning(items: Iterable[Placed], losses: Losses, profile: Profile) -> list[tuple[int, Item, bool]]:
+    """Each item to send with its place, and whether its own id goes with it.
 
     Reasoning is refused without the item that followed it, and that item is refused by its id without the reasoning:
     so either both go as they came, or the reasoning stays and what follows goes without ids.
     """
-    sent: list[tuple[Item, bool]] = []
+    sent: list[tuple[int, Item, bool]] = []
     waiting: list[int] = []
     is_lost = False
-    for place, item in enumerate(items):
+    for place, item in items:
         if isinstance(item, ReasoningItem):
             if _is_ours(item, profile):
                 waiting.append(len(sent))
-                sent.append((item, True))
+                sent.append((place, item, True))
             else:
                 losses.add("reasoning_dropped", f"items[{place}]", "Reasoning that this provider cannot check.")
                 is_lost = True
@@ -112,15 +121,15 @@ def with_reasoning(items: Sequence[Item], losses: Losses, profile: Profile) -> l
         else:
             _drop(sent, waiting, losses)
             waiting, is_lost = [], False
-        sent.append((item, profile.send_item_ids and not is_lost))
+        sent.append((place, item, profile.send_item_ids and not is_lost))
     _drop(sent, waiting, losses)
     return sent
 
 
-def _drop(sent: list[tuple[Item, bool]], places: list[int], losses: Losses) -> None:
-    for place in reversed(places):
-        del sent[place]
-        losses.add("reasoning_dropped", "items", "Reasoning without the item that it led to was left out.")
+def _drop(sent: list[tuple[int, Item, bool]], waiting: list[int], losses: Losses) -> None:
+    for index in reversed(waiting):
+        place, _, _ = sent.pop(index)
+        losses.add("reasoning_dropped", f"items[{place}]", "Reasoning without the item that it led to was left out.")
 
 
 def _is_ours(item: ReasoningItem, profile: Profile) -> bool:

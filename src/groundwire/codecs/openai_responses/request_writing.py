@@ -18,7 +18,7 @@ from groundwire.codecs.openai_responses.ordering import is_stateful, matched, wi
 from groundwire.codecs.openai_responses.tools import write_tools
 from groundwire.codecs.wire.ids import OPENAI_RESPONSES_IDS, IdTable
 from groundwire.codecs.wire.names import NameTable
-from groundwire.codecs.wire.openai import OPENAI_DIALECTS, SHARED_MEMBERS
+from groundwire.codecs.wire.openai import OPENAI_DIALECTS, SHARED_MEMBERS, canonical_path
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Item, Message, TextPart
@@ -42,7 +42,7 @@ def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE)
         body["stream"] = request.stream
     for name in sorted(profile.dropped_options & body.keys()):
         del body[name]
-        losses.add("option_dropped", name, f"{name} is not sent to this endpoint.")
+        losses.add("option_dropped", canonical_path(name, request.extras), f"{name} is not sent to this endpoint.")
     return Encoded(body=body, warnings=losses.taken(), names=names.names)
 
 
@@ -88,7 +88,7 @@ def write_input(request: ModelRequest, names: NameTable, losses: Losses, profile
     items = matched(request.items, losses, profile, is_stateful=stateful)
     writer = InputWriter(profile, names, IdTable(OPENAI_RESPONSES_IDS, losses), losses, freeform_names(request.tools))
     written: list[JsonValue] = []
-    for place, (item, with_id) in enumerate(with_reasoning(items, losses, profile)):
+    for place, item, with_id in with_reasoning(items, losses, profile):
         wire = writer.write(item, f"items[{place}]", with_id=with_id)
         if wire is not None:
             written.append(wire)
@@ -108,4 +108,4 @@ def carry_extras(request: ModelRequest, body: JsonObject, losses: Losses) -> Non
             if dialect in OPENAI_DIALECTS and key in SHARED_MEMBERS:
                 body[key] = value
             elif not key.startswith("_"):
-                losses.add("extra_dropped", key, f"{key} is a member of {dialect} only.")
+                losses.add("extra_dropped", f"extras.{dialect}.{key}", f"{key} is a member of {dialect} only.")

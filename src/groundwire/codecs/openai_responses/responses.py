@@ -124,7 +124,7 @@ def write_frame(
         if dialect != DIALECT:
             for key in members:
                 if not key.startswith("_"):
-                    losses.add("extra_dropped", key, f"{key} is a member of {dialect} only.")
+                    losses.add("extra_dropped", f"extras.{dialect}.{key}", f"{key} is a member of {dialect} only.")
     time = (created if reply.created is None else reply.created) or 0
     body: JsonObject = {"id": response_id, "object": "response", "created_at": time}
     body.update(write_finish(reply.finish, losses))

@@ -4,7 +4,7 @@ A conversation that is in order already comes back as it is.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -17,9 +17,15 @@ BEGINNING = "(The conversation begins here.)"
 MISSING_RESULT = "This call was cancelled; it has no result."
 
 
-def paired(items: Sequence[Item], losses: Losses) -> Sequence[Item]:
-    """Every call gets exactly one result right after the model's step; results without a call become user text."""
-    return items if _is_paired(items) else _Pairing(items, losses).ordered()
+def paired(items: Sequence[Item], losses: Losses, *, places: Sequence[int] | None = None) -> Iterable[tuple[int, Item]]:
+    """Every call gets exactly one result right after the model's step; results without a call become user text.
+
+    Each item comes with its place in the request, and an added result with that of its call. `places` are the places of
+    these items where they are not the whole request.
+    """
+    if places is None:
+        places = range(len(items))
+    return zip(places, items, strict=True) if _is_paired(items) else _Pairing(items, places, losses).ordered()
 
 
 def without_beginning(items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -65,8 +71,9 @@ def _is_models(item: Item) -> bool:
 class _Pairing:
     """Puts one conversation in order: one walk to see what is where, one to write it down."""
 
-    def __init__(self, items: Sequence[Item], losses: Losses) -> None:
+    def __init__(self, items: Sequence[Item], places: Sequence[int], losses: Losses) -> None:
         self._items = items
+        self._places = places
         self._losses = losses
         self._owner: dict[int, int] = {}
         """Which call (by place) each result (by place) belongs to."""
@@ -94,8 +101,8 @@ class _Pairing:
                 self._owner[place] = call
                 self._result[call] = place
 
-    def ordered(self) -> list[Item]:
-        ordered: list[Item] = []
+    def ordered(self) -> list[tuple[int, Item]]:
+        ordered: list[tuple[int, Item]] = []
         place = 0
         while place < len(self._items):
             end = self._end_of_step(place)
@@ -116,25 +123,33 @@ class _Pairing:
             has_calls = has_calls or isinstance(item, CallItem)
         return len(self._items)
 
-    def _result_of(self, call: CallItem, place: int, end: int) -> Item:
+    def _path(self, place: int) -> str:
+        return f"items[{self._places[place]}]"
+
+    def _result_of(self, call: CallItem, place: int, end: int) -> tuple[int, Item]:
         found = self._result.get(place)
         call_id = self._renamed.get(place, call.call.call_id)
         if found is None:
-            self._losses.add("result_added", f"items[{place}]", f"The call {call_id!r} had no result.")
-            return ResultItem(call_id=call_id, name=call.call.name, parts=(TextPart(text=MISSING_RESULT),), failed=True)
+            self._losses.add("result_added", self._path(place), f"The call {call_id!r} had no result.")
+            parts = (TextPart(text=MISSING_RESULT),)
+            added = ResultItem(call_id=call_id, name=call.call.name, parts=parts, failed=True)
+            return self._places[place], added
         if found > end and not isinstance(self._items[found - 1], ResultItem):
-            self._losses.add("message_moved", f"items[{found}]", f"The result of {call_id!r} was moved to its call.")
+            self._losses.add("message_moved", self._path(found), f"The result of {call_id!r} was moved to its call.")
         result = self._items[found]
-        return replace(result, call_id=call_id) if place in self._renamed else result
+        return self._places[found], replace(result, call_id=call_id) if place in self._renamed else result
 
-    def _alone(self, place: int) -> Item:
+    def _alone(self, place: int) -> tuple[int, Item]:
+        return self._places[place], self._written_alone(place)
+
+    def _written_alone(self, place: int) -> Item:
         item = self._items[place]
         if isinstance(item, CallItem) and place in self._renamed:
             renamed = self._renamed[place]
-            self._losses.add("call_id_rewritten", f"items[{place}]", f"{item.call.call_id!r} is sent as {renamed!r}.")
+            self._losses.add("call_id_rewritten", self._path(place), f"{item.call.call_id!r} is sent as {renamed!r}.")
             return replace(item, call=replace(item.call, call_id=renamed))
         if not isinstance(item, ResultItem):
             return item
-        self._losses.add("result_orphaned", f"items[{place}]", f"No call {item.call_id!r} comes before this result.")
+        self._losses.add("result_orphaned", self._path(place), f"No call {item.call_id!r} comes before this result.")
         heading = TextPart(text=f"Result of the earlier call {item.name or item.call_id}: ")
         return Message(role="user", parts=(heading, *item.parts))

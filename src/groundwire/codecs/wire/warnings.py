@@ -1,4 +1,9 @@
-"""What translation could not carry over, as data on its result: never a silent drop."""
+"""What translation could not carry over, as data on its result: never a silent drop.
+
+The path of a warning leads to the place in the canonical request or reply that was translated: `sampling.seed`,
+`items[3].parts[0]`, `tools[1].parameters`, `extras.gemini.safetySettings`. It never names a member of a wire body, and
+places are those of the value as it was given, however the items were ordered for the target.
+"""
 
 from collections.abc import Iterable
 
