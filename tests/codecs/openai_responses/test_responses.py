@@ -1,6 +1,7 @@
 import pytest
 from openai.types.responses import Response
 
+from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.openai_responses import DIALECT, decode_request, decode_response, encode_response
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import WireError
@@ -281,3 +282,27 @@ def test_a_foreign_call_of_a_plain_text_tool_is_told_as_a_custom_call():
     call = CallItem(call=ToolCall(call_id="c", name="sql", raw='{"input":"select 1"}'))
     (written,) = encode_response(foreign_reply(items=(call,)), request=request).body["output"]
     assert (written["type"], written["input"]) == ("custom_tool_call", "select 1")
+
+
+def test_what_a_response_repeats_of_its_request_is_no_loss_in_another_dialect():
+    body = {
+        "id": "resp_1", "object": "response", "created_at": 5, "status": "completed", "model": "m",
+        "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}],
+        "temperature": 0.5, "tools": [{"type": "function", "name": "f"}], "tool_choice": "auto", "truncation": "disabled",
+        "metadata": {"a": "b"}, "service_tier": "default", "completed_at": None, "billing": {"payer": "us"},
+    }  # fmt: skip
+    reply = decode_response(body)
+    for target in ("openai-chat", "anthropic", "gemini"):
+        found = codec_of(target).encode_response(reply).warnings
+        assert [(warning.code, warning.path) for warning in found if warning.code == "extra_dropped"] == [
+            ("extra_dropped", "extras.openai-responses.billing")
+        ]
+    again = encode_response(reply).body
+    assert {name: again[name] for name in body if name != "output"} == {
+        name: value for name, value in body.items() if name != "output"
+    }
+
+
+def test_a_tier_of_service_that_is_not_the_usual_one_is_told_as_lost():
+    reply = decode_response({"id": "r", "status": "completed", "output": [], "service_tier": "priority"})
+    assert reply.extras == {"openai-responses": {"service_tier": "priority"}}

@@ -33,6 +33,13 @@ _MEMBERS = frozenset({
     "id", "object", "created_at", "model", "output", "usage", "status", "error", "incomplete_details",
 })  # fmt: skip
 _ECHOED = frozenset({"include", "stream_options", "input"})
+_ECHO = frozenset({
+    "background", "conversation", "frequency_penalty", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
+    "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key",
+    "prompt_cache_retention", "reasoning", "safety_identifier", "store", "temperature", "text", "tool_choice", "tools",
+    "top_logprobs", "top_p", "truncation", "user",
+})  # fmt: skip
+"""What a response repeats of its request."""
 _PREFIXES = {"message": "msg_", "call": "fc_", "reasoning": "rs_"}
 
 
@@ -55,7 +62,7 @@ def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None
 def reply_of(wire: JsonObject, items: Sequence[Item]) -> Reply:
     """The reply that a response object describes, with items that were read before."""
     finish = read_finish(wire, items)
-    extras = unknown(wire, _MEMBERS)
+    extras = _noted_echo(unknown(wire, _MEMBERS))
     return Reply(
         reply_id=text_or_none(wire.get("id")) or "",
         model=text_or_none(wire.get("model")) or "",
@@ -65,6 +72,17 @@ def reply_of(wire: JsonObject, items: Sequence[Item]) -> Reply:
         usage=read_usage(wire.get("usage")),
         extras={DIALECT: extras} if extras else {},
     )
+
+
+def _noted_echo(members: JsonObject) -> JsonObject:
+    """The members, with those in a note that are no loss to anybody: whoever asked knows what was asked."""
+    echo = {
+        name: value
+        for name, value in members.items()
+        if name in _ECHO or value is None or (name == "service_tier" and value == "default")
+    }
+    told = {name: value for name, value in members.items() if name not in echo}
+    return {**told, "_echo": echo} if echo else told
 
 
 def read_time(wire: JsonObject) -> int | None:
@@ -132,7 +150,10 @@ def write_frame(
     body["output"] = []
     if request is not None or DIALECT not in reply.extras:
         body.update(echo_of(request))
-    with_members(body, reply.extras.get(DIALECT, NOTHING))
+    extras = reply.extras.get(DIALECT, NOTHING)
+    echo = extras.get("_echo")
+    with_members(body, echo if isinstance(echo, dict) else NOTHING)
+    with_members(body, extras)
     body["usage"] = write_usage(reply.usage)
     return body
 
