@@ -2,8 +2,7 @@
 
 import pytest
 
-from groundwire.codecs import gemini
-from groundwire.contracts.errors import WireError
+from groundwire.codecs import gemini, openai_chat
 from groundwire.contracts.messages import say
 from groundwire.contracts.requests import (
     FunctionTool,
@@ -254,18 +253,23 @@ def test_the_name_of_a_model_says_what_it_wants(model, signatures, native, media
     assert (profile.signatures, profile.native_schema, profile.media_in_results) == (signatures, native, media)
 
 
+def from_chat(**members):
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], **members}
+    return gemini.encode_request(openai_chat.decode_request(body), profile=gemini.Profile(native_schema=True))
+
+
 @pytest.mark.requirement("E-049", "E-022", "E-023", "E-024")
 def test_openai_tools_become_one_gemini_tool_with_upper_case_types():
     schema = {
         "type": "object",
         "properties": {"type": {"type": "string", "enum": ["type", "string"]}, "n": {"type": ["integer", "null"]}},
         "required": ["type"],
-        "additionalProperties": False,
     }
     nested = {"type": "function", "function": {"name": "a", "description": "d", "parameters": schema}}
-    flat = {"type": "function", "name": "b", "parameters": {"type": "object"}}
+    flat = {"type": "function", "name": "b"}
+    outcome = from_chat(tools=[nested, {"type": "web_search"}, flat])
 
-    assert gemini.openai_tools_to_gemini([nested, {"type": "web_search"}, flat]) == [
+    assert outcome.body["tools"] == [
         {
             "functionDeclarations": [
                 {
@@ -275,31 +279,32 @@ def test_openai_tools_become_one_gemini_tool_with_upper_case_types():
                         "type": "OBJECT",
                         "properties": {
                             "type": {"type": "STRING", "enum": ["type", "string"]},
-                            "n": {"type": ["INTEGER", "NULL"]},
+                            "n": {"type": "INTEGER", "nullable": True},
                         },
                         "required": ["type"],
-                        "additionalProperties": False,
                     },
                 },
-                {"name": "b", "parameters": {"type": "OBJECT"}},
+                {"name": "b"},
             ]
         }
     ]
-    assert gemini.openai_tools_to_gemini([]) == []
+    assert [(warning.code, warning.path) for warning in outcome.warnings] == [("tool_dropped", "tools[1]")]
 
 
 @pytest.mark.requirement("E-050", "E-025", "E-026", "E-027", "E-028")
 @pytest.mark.parametrize(
     ("choice", "config"),
     [
-        (None, {"mode": "AUTO"}),
         ("auto", {"mode": "AUTO"}),
         ("required", {"mode": "ANY"}),
         ("none", {"mode": "NONE"}),
         ({"type": "function", "function": {"name": "f"}}, {"mode": "ANY", "allowedFunctionNames": ["f"]}),
         ({"type": "function", "name": "f"}, {"mode": "ANY", "allowedFunctionNames": ["f"]}),
         (
-            {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]},
+            {
+                "type": "allowed_tools",
+                "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "f"}}]},
+            },
             {"mode": "VALIDATED", "allowedFunctionNames": ["f"]},
         ),
         (
@@ -312,13 +317,9 @@ def test_openai_tools_become_one_gemini_tool_with_upper_case_types():
     ],
 )
 def test_an_openai_tool_choice_becomes_a_tool_config(choice, config):
-    assert gemini.openai_tool_choice_to_gemini(choice) == {"functionCallingConfig": config}
+    outcome = from_chat(tools=[{"type": "function", "function": {"name": "f"}}], tool_choice=choice)
 
-
-@pytest.mark.parametrize("choice", ["maybe", 5, {"type": "function"}, {"type": "mcp"}, {"type": "allowed_tools"}])
-def test_an_unknown_openai_tool_choice_is_refused(choice):
-    with pytest.raises(WireError):
-        gemini.openai_tool_choice_to_gemini(choice)
+    assert outcome.body["toolConfig"] == {"functionCallingConfig": config}
 
 
 @pytest.mark.requirement("E-051")
@@ -326,21 +327,18 @@ def test_types_are_raised_at_every_level_and_nowhere_else():
     schema = {
         "type": "object",
         "description": "type string",
-        "default": {"type": "object"},
         "properties": {
             "items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}},
-            "properties": {"type": "object", "additionalProperties": {"type": "boolean"}},
+            "properties": {"type": "object", "properties": {"type": {"type": "boolean", "description": "type"}}},
         },
-        "$defs": {"type": {"type": "integer", "const": "string"}},
     }
+    outcome = from_chat(tools=[{"type": "function", "function": {"name": "f", "parameters": schema}}])
 
-    assert gemini.uppercase_types(schema) == {
+    assert outcome.body["tools"][0]["functionDeclarations"][0]["parameters"] == {
         "type": "OBJECT",
         "description": "type string",
-        "default": {"type": "object"},
         "properties": {
             "items": {"type": "ARRAY", "items": {"anyOf": [{"type": "STRING"}, {"type": "NUMBER"}]}},
-            "properties": {"type": "OBJECT", "additionalProperties": {"type": "BOOLEAN"}},
+            "properties": {"type": "OBJECT", "properties": {"type": {"type": "BOOLEAN", "description": "type"}}},
         },
-        "$defs": {"type": {"type": "INTEGER", "const": "string"}},
     }

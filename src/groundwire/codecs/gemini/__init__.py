@@ -9,9 +9,6 @@ from groundwire.codecs.gemini.declarations import (
     encode_declaration,
     encode_native_declaration,
     lint_name,
-    openai_tool_choice_to_gemini,
-    openai_tools_to_gemini,
-    uppercase_types,
 )
 from groundwire.codecs.gemini.failures import decode_error, encode_error, failure_in
 from groundwire.codecs.gemini.profiles import Profile, profile_for
@@ -39,8 +36,5 @@ __all__ = [
     "encode_tools",
     "failure_in",
     "lint_name",
-    "openai_tool_choice_to_gemini",
-    "openai_tools_to_gemini",
     "profile_for",
-    "uppercase_types",
 ]
