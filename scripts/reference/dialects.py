@@ -142,6 +142,9 @@ def generate() -> str:
         "would mean something else.",
         "Within one dialect nothing is lost: members that we do not know, signatures, encrypted reasoning and the like go "
         "back to the API they came from, untouched.",
+        "A request is read as its dialect allows, and unknown members pass. A body that lacks what every request of the "
+        "dialect has, or that has blocks, tools or a system prompt in the form of another dialect, is refused with the "
+        "name of the dialect that it looks like.",
         "## Requests",
         table(("what", *DIALECTS), [(name, *map(_cell, _each(request))) for name, request in REQUESTS.items()]),
         "## How a reply ended",
@@ -151,6 +154,9 @@ def generate() -> str:
         "Status and kind with which a failure goes to a client of each dialect.",
         table(("failure", *DIALECTS), [(code(kind), *_errors(kind)) for kind in FailureKind]),
         "## Warnings",
+        "The path of a warning leads to the place in the canonical request or reply: `sampling.seed`, "
+        "`items[3].parts[0]`, `extras.gemini.safetySettings`. Places are those of the value as it was given. What a "
+        "Responses answer repeats of its request, and what is null or default in it, is no loss and not warned about.",
         table(("code", "meaning"), [(code(name), meaning) for name, meaning in WIRE_WARNINGS.items()]),
     )
 
