@@ -1,7 +1,11 @@
 """Bodies that were sent to the address of another dialect."""
 
+import json
+
 import pytest
 
+from groundwire.codecs import openai_chat
+from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.dialects import codec_of
 from groundwire.contracts.errors import WireError
 
@@ -91,3 +95,11 @@ def test_what_nobody_knows_is_allowed(dialect):
         {"role": "user", "content": [{"type": "hologram", "id": 1}]}, system=None, cache=True, tools=[], contents=1
     )
     assert len(codec_of(dialect).decode_request(body).items) == 2
+
+
+def test_tools_of_anthropic_are_no_tools_of_chat_when_they_are_read_on_their_own():
+    body = json.dumps({**OF_ANTHROPIC["tools[0].input_schema"], "max_tokens": 5}).encode()
+    for cache in (None, ToolCache()):
+        with pytest.raises(WireError) as raised:
+            openai_chat.decode_request(body, cache=cache)
+        assert raised.value.path == "tools[0].input_schema"

@@ -15,6 +15,7 @@ from groundwire.codecs.wire.reading import (
     optional_text,
     required_text,
 )
+from groundwire.codecs.wire.recognition import refuse_foreign_tool
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
@@ -51,6 +52,7 @@ def _read_tool(tool: JsonObject, path: str) -> DeclaredTool:
         if members := present(tool, _TOOL):
             hints["_outer"] = members
         return _read_function(as_object(tool["function"], f"{path}.function"), path, hints)
+    refuse_foreign_tool(tool, path, DIALECT)
     if kind in ("function", None) and "name" in tool:
         return _read_function({name: tool[name] for name in tool if name != "type"}, path, {})
     if kind == "custom":

@@ -48,6 +48,13 @@ def refuse_foreign(body: JsonObject, dialect: str) -> None:
             raise WireError(f"this belongs to requests of {owner}, not of {dialect}", path=path)
 
 
+def refuse_foreign_tool(tool: JsonObject, path: str, dialect: str) -> None:
+    """The same for one tool, where tools are read on their own."""
+    for place, owner in _signs_of_tool(tool, path):
+        if owner != dialect:
+            raise WireError(f"this belongs to requests of {owner}, not of {dialect}", path=place)
+
+
 def _signs(body: JsonObject) -> Iterator[tuple[str, Dialect]]:
     """The places in a body with `messages` that only one dialect has, and whose they are."""
     messages = body.get("messages")
