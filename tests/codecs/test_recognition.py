@@ -62,29 +62,30 @@ def test_parts_of_responses_are_no_content_of_messages(dialect):
     )
 
 
+REQUIRED = {"openai-chat": "messages", "anthropic": "messages", "gemini": "contents", "openai-responses": "input"}
+BODIES = {
+    "gemini": {"contents": [], "tools": [{"functionDeclarations": []}]},
+    "openai-responses": {"model": "m", "input": "hi", "tools": [{"type": "function", "name": "f"}]},
+    "openai-chat": messages(),
+    "anthropic": messages(system="s"),
+}
+
+
 @pytest.mark.parametrize(
-    ("body", "owner"),
+    ("owner", "dialect", "member"),
     [
-        ({"contents": [], "tools": [{"functionDeclarations": []}]}, "gemini"),
-        ({"model": "m", "input": "hi", "tools": [{"type": "function", "name": "f"}]}, "openai-responses"),
-        (messages(), "openai-chat"),
-        (messages(system="s"), "anthropic"),
+        (owner, dialect, member)
+        for owner, body in BODIES.items()
+        for dialect, member in REQUIRED.items()
+        if member not in body
     ],
 )
-@pytest.mark.parametrize(
-    ("dialect", "member"),
-    [("openai-chat", "messages"), ("anthropic", "messages"), ("gemini", "contents"), ("openai-responses", "input")],
-)
-def test_a_body_without_what_the_dialect_requires_is_named_for_what_it_looks_like(body, owner, dialect, member):
-    if member in body:
-        return
+def test_a_body_without_what_the_dialect_requires_is_named_for_what_it_looks_like(owner, dialect, member):
+    body = BODIES[owner]
     assert refused(body, dialect) == f"{member}: is missing; the body looks like a request of {owner}"
 
 
-@pytest.mark.parametrize(
-    ("dialect", "member"),
-    [("openai-chat", "messages"), ("anthropic", "messages"), ("gemini", "contents"), ("openai-responses", "input")],
-)
+@pytest.mark.parametrize(("dialect", "member"), REQUIRED.items())
 def test_a_body_that_looks_like_nothing_only_lacks_the_member(dialect, member):
     assert refused({"model": "m"}, dialect) == f"{member}: is missing"
 

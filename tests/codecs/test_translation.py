@@ -349,13 +349,26 @@ LOSSY = ModelRequest(
 )
 
 
-@pytest.mark.parametrize("target", DIALECTS)
-def test_the_path_of_a_warning_leads_into_the_request_as_it_was_given(target):
-    found = [(warning.code, warning.path) for warning in codec_of(target).encode_request(LOSSY).warnings]
-    assert ("extra_dropped", "extras.elsewhere.odd") in found
-    assert ("result_added", "items[3]") in found
-    dropped = {path for code, path in found if code == "native_dropped"}
-    assert dropped <= {"items[6]", "items[6].parts[1]"}
-    assert len(dropped) == 1
-    options = {path for code, path in found if code == "option_dropped"}
-    assert options <= {f"sampling.{name}" for name in ("seed", "top_k", "count", "presence_penalty")}
+@pytest.mark.parametrize(
+    ("target", "paths"),
+    [
+        ("openai-chat", ["items[5]", "items[3]", "items[6]", "sampling.top_k", "extras.elsewhere.odd"]),
+        (
+            "openai-responses",
+            [
+                "extras.elsewhere.odd", "sampling.top_k", "sampling.seed", "sampling.presence_penalty", "sampling.count",
+                "items[3]", "items[6].parts[1]",
+            ],
+        ),
+        (
+            "anthropic",
+            [
+                "items[5]", "items[3]", "items[6]", "extras.elsewhere.odd", "sampling.seed",
+                "sampling.presence_penalty", "sampling.count",
+            ],
+        ),
+        ("gemini", ["extras.elsewhere.odd", "items[5]", "items[3]", "items[6].parts[1]"]),
+    ],
+)  # fmt: skip
+def test_the_path_of_a_warning_leads_into_the_request_as_it_was_given(target, paths):
+    assert [warning.path for warning in codec_of(target).encode_request(LOSSY).warnings] == paths

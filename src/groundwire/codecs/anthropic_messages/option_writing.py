@@ -216,7 +216,7 @@ def _accepted(wanted: JsonObject, options: ReasoningOptions, profile: Profile, l
 def _beside_choice(
     thinking: JsonObject, request: ModelRequest, body: JsonObject, profile: Profile, losses: Losses
 ) -> JsonObject | None:
-    """A forced call and thinking exclude each other, or it is not thought at all: the call is what the caller counts on."""
+    """With a budget of thinking a forced call is refused, with adaptive thinking it is not certain: the call goes first."""
     choice = request.tool_choice
     is_forced = choice is not None and choice.mode == "required" and profile.allows_forced_choice and "tools" in body
     if thinking["type"] == "disabled" or not is_forced:
