@@ -59,11 +59,19 @@ class FakeClock:
     def __init__(self, start: float = EPOCH) -> None:
         self._now = start
         self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+        self._watchers: list[asyncio.Future[None]] = []
 
     @property
     def sleepers(self) -> int:
         """How many are asleep now."""
         return len(self._sleepers)
+
+    async def until_asleep(self, count: int = 1) -> None:
+        """Wait until this many are asleep; 0: until nobody is."""
+        while len(self._sleepers) != count:
+            watcher: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._watchers.append(watcher)
+            await watcher
 
     def now(self) -> float:
         return self._now
@@ -77,11 +85,13 @@ class FakeClock:
             return
         sleeper = (self._now + seconds, asyncio.get_running_loop().create_future())
         self._sleepers.append(sleeper)
+        self._tell()
         try:
             await sleeper[1]
         finally:
             if sleeper in self._sleepers:
                 self._sleepers.remove(sleeper)
+                self._tell()
 
     def advance(self, seconds: float) -> None:
         """Let that much time pass, and wake whoever slept until then. May be called from any thread."""
@@ -90,6 +100,13 @@ class FakeClock:
         for sleeper in due:
             self._sleepers.remove(sleeper)
             sleeper[1].get_loop().call_soon_threadsafe(_wake, sleeper[1])
+        if due:
+            self._tell()
+
+    def _tell(self) -> None:
+        watchers, self._watchers = self._watchers, []
+        for watcher in watchers:
+            watcher.get_loop().call_soon_threadsafe(_wake, watcher)
 
 
 class StaticFlags:

@@ -252,11 +252,6 @@ async def test_who_waited_too_long_may_try_again_later(make):
     assert len(runs) == 1
 
 
-async def sleeping(clock):
-    while not clock.sleepers:  # noqa: ASYNC110 - a fake clock has no event for it
-        await asyncio.sleep(0)
-
-
 async def test_a_key_in_flight_elsewhere_is_waited_for_by_the_clock(make):
     act, runs, started, gate = gated()
     clock, store = FakeClock(), MemoryStore()
@@ -264,7 +259,7 @@ async def test_a_key_in_flight_elsewhere_is_waited_for_by_the_clock(make):
     running = asyncio.ensure_future(elsewhere.call("act", {}, idempotency_key="k"))
     await started.wait()
     waiting = asyncio.ensure_future(here.call("act", {}, idempotency_key="k"))
-    await sleeping(clock)
+    await clock.until_asleep()
     gate.set()
     assert_ok(await running)
     clock.advance(1)
@@ -282,9 +277,9 @@ async def test_a_wait_for_elsewhere_ends_after_thirty_seconds(make):
     running = asyncio.ensure_future(elsewhere.call("act", {}, idempotency_key="k"))
     await started.wait()
     waiting = asyncio.ensure_future(here.call("act", {}, idempotency_key="k"))
-    await sleeping(clock)
+    await clock.until_asleep()
     clock.advance(29.9)
-    await sleeping(clock)
+    await clock.until_asleep()
     assert not waiting.done()
     clock.advance(0.2)
     assert_failed(await waiting, ErrorType.CONFLICT, detail="IN_FLIGHT")

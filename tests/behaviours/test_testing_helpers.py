@@ -27,7 +27,7 @@ async def test_sleepers_wake_when_their_time_has_come_and_not_before():
         woken.append(seconds)
 
     tasks = [asyncio.ensure_future(sleep(seconds)) for seconds in (3, 1, 2)]
-    await asyncio.sleep(0)
+    await clock.until_asleep(3)
     assert clock.sleepers == 3
     clock.advance(2)
     await asyncio.wait(tasks[1:])
@@ -37,6 +37,20 @@ async def test_sleepers_wake_when_their_time_has_come_and_not_before():
     assert not tasks[0].done()
     clock.advance(0.001)
     await tasks[0]
+
+
+async def test_a_clock_tells_when_someone_fell_asleep_and_when_nobody_is():
+    clock = FakeClock()
+    awake, asleep = (asyncio.ensure_future(clock.until_asleep(count)) for count in (0, 1))
+    await awake
+    sleeper = asyncio.ensure_future(clock.sleep(5))
+    await asleep
+    nobody = asyncio.ensure_future(clock.until_asleep(0))
+    await asyncio.sleep(0)
+    assert not nobody.done()
+    await asyncio.to_thread(clock.advance, 5)
+    await nobody
+    await sleeper
 
 
 async def test_sleeping_for_nothing_only_lets_others_run():

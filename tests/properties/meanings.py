@@ -21,13 +21,8 @@ from groundwire.contracts.messages import (
 from groundwire.contracts.replies import FinishReason
 from groundwire.contracts.requests import NativeTool
 
-_NOTE = {
-    "openai-chat": re.compile(r"\[[a-z]+/[^\]]*\]"),
-    "openai-responses": re.compile(r"\[[a-z]+/[^ ]* left out: [^\]]*\]"),
-    "anthropic": re.compile(r"\[[a-z]+ left out: [^\]]*\]"),
-    "gemini": re.compile(r"\[[a-z]+ [^\]]*left out\]"),
-}
-_MOVED = re.compile(r"From the result of .*:|\[[a-z]+/.*\] \(in the next message\)", re.DOTALL)
+_NOTE = re.compile(r"\[[a-z]+/[^\] ]* left out(?:: [^\]]*)?\]")
+_MOVED = re.compile(r"From the result of .*:|\[[a-z]+/.* follows below.*\]", re.DOTALL)
 _SENT_AS = re.compile(r"(.*) is sent as (.*)\.", re.DOTALL)
 _SYSTEM_TAG = re.compile("</?system>")
 
@@ -102,7 +97,7 @@ class Meaning:
         """What was said, without what stands in the place of media."""
         if self.is_sent and "media_moved" in self.codes and _MOVED.fullmatch(text):
             return ""
-        return _NOTE[self.dialect].sub("", text) if self.is_sent and "media_dropped" in self.codes else text
+        return _NOTE.sub("", text) if self.is_sent and "media_dropped" in self.codes else text
 
     def _text(self, role, text):
         if "role_changed" in self.codes:

@@ -24,7 +24,8 @@ from groundwire.codecs.wire.json import dump, read_object
 from groundwire.codecs.wire.names import NameTable, original_name
 from groundwire.codecs.wire.warnings import WIRE_WARNINGS, Losses
 from groundwire.contracts.errors import NotExpressible, WireError
-from groundwire.contracts.replies import Failure, FinishReason, ReplyEnded, ReplyFailed
+from groundwire.contracts.failures import Failure
+from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyFailed
 from groundwire.contracts.requests import DIALECTS, FunctionTool
 from tests.codecs.live_recordings import frames_of
 from tests.codecs.live_recordings import recordings as live_recordings
@@ -249,7 +250,7 @@ def test_mutated_streams_end_exactly_once_and_can_be_written_in_every_dialect(di
 
 NAME_RULES = {
     "openai-chat": openai_chat.declarations.NAME_RULE,
-    "openai-responses": openai_responses.declarations.NAMES,
+    "openai-responses": openai_responses.declarations.NAME_RULE,
     "anthropic": anthropic_messages.declarations.NAME_RULE,
     "gemini": gemini.declarations.NAME_RULE,
 }

@@ -54,11 +54,6 @@ PATHS = {
 DIALECTS = list(PATHS)
 
 
-async def until(condition):
-    while not condition():  # noqa: ASYNC110 - what is waited for is nobody's event; the caller bounds it
-        await asyncio.sleep(0)
-
-
 async def ask(running, path, body, headers=None, method="POST"):
     client = ReqwestTransport()
     try:
@@ -359,7 +354,7 @@ async def test_a_timeout_sends_nothing_until_its_time_is_over():
     async with simulator("Hello.", faults=faults, clock=clock) as running:
         reader, writer = await raw_answer(running, "openai-chat")
         async with asyncio.timeout(LIMIT):
-            await until(lambda: clock.sleepers)
+            await clock.until_asleep()
             clock.advance(600)
             assert await reader.read() == b""
         writer.close()
@@ -371,16 +366,18 @@ async def test_a_client_that_gives_up_frees_the_server():
     async with simulator("Hello.", faults=faults, clock=clock) as running:
         _, writer = await raw_answer(running, "openai-chat")
         async with asyncio.timeout(LIMIT):
-            await until(lambda: clock.sleepers)
+            await clock.until_asleep()
             writer.close()
-            await until(lambda: not clock.sleepers)
+            await clock.until_asleep(0)
 
 
 async def test_a_simulator_closes_while_a_client_waits():
-    async with faulty(kind=FaultKind.TIMEOUT, pause=600) as running:
+    clock = FakeClock()
+    faults = ModelFaults(at={0: Fault(kind=FaultKind.TIMEOUT, pause=600)})
+    async with simulator("Hello.", faults=faults, clock=clock) as running:
         reader, writer = await raw_answer(running, "openai-chat")
         async with asyncio.timeout(LIMIT):
-            await until(lambda: running.requests)
+            await clock.until_asleep()
     async with asyncio.timeout(LIMIT):
         assert await reader.read() == b""
     writer.close()
@@ -463,13 +460,11 @@ async def test_pieces_are_paced_by_the_clock():
     async with simulator("abcdef", clock=clock, piece=2, pause=5) as running:
         asking = asyncio.ensure_future(ask_in(running, "openai-chat", stream=True))
         async with asyncio.timeout(LIMIT):
-            while not asking.done():
-                await asyncio.sleep(0)
-                if clock.sleepers:
-                    clock.advance(5)
-        _, _, data = asking.result()
+            for _ in range(4):
+                await clock.until_asleep()
+                clock.advance(5)
+            _, _, data = await asking
     assert [chunk for chunk in ('"ab"', '"cd"', '"ef"') if chunk in data.decode()] == ['"ab"', '"cd"', '"ef"']
-    assert clock.now() - 1_700_000_000 >= 15
 
 
 async def test_a_conversation_is_carried_on_by_another_process_of_the_same_script():

@@ -350,5 +350,4 @@ async def test_a_client_that_goes_away_is_forgotten():
             await client.receive()
             assert clock.sleepers == 1
         async with asyncio.timeout(LIMIT):
-            while clock.sleepers:  # noqa: ASYNC110 - a fake clock has no event for it
-                await asyncio.sleep(0)
+            await clock.until_asleep(0)

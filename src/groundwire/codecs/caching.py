@@ -121,6 +121,18 @@ def once(cache: ToolCache | None, source: Any, variant: Hashable, make: Callable
     return make() if cache is None or not source else cache.once(source, variant, make)
 
 
+def write_once(
+    cache: ToolCache | None,
+    tools: Any,
+    variant: Hashable,
+    names: NameTable,
+    losses: Losses,
+    make: Callable[[NameTable, Losses], Any],
+) -> Any:
+    """The wire form of a tool list, remembered where there is a cache."""
+    return make(names, losses) if cache is None else cache.write(tools, variant, names, losses, make)
+
+
 def _keep(memory: dict[Any, Any], key: Any, value: Any, size: int) -> None:
     while len(memory) >= size:
         memory.pop(next(iter(memory)), None)

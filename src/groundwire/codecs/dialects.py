@@ -4,14 +4,14 @@ Sits above the codecs, which do not know each other, and below everybody who spe
 """
 
 from collections.abc import Mapping
-from types import ModuleType
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
+from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.wire.json import dump, read_object
 from groundwire.codecs.wire.recognition import looks_like
 from groundwire.codecs.wire.warnings import Encoded
@@ -29,18 +29,21 @@ from groundwire.contracts.replies import (
 )
 from groundwire.contracts.requests import Dialect, ModelRequest
 
+Target: TypeAlias = Dialect | Literal["canonical"]
 Kind: TypeAlias = Literal["request", "response", "stream"]
+Profile: TypeAlias = openai_chat.Profile | openai_responses.Profile | anthropic_messages.Profile | gemini.Profile
+_OwnProfile_contra = TypeVar("_OwnProfile_contra", contravariant=True)
 
 _CUT = Failure(kind=FailureKind.BAD_RESPONSE, message="The stream was cut before its end.", status=502)
 
 
-class StreamDecoder(Protocol):
+class ReplyDecoder(Protocol):
     def feed(self, data: bytes) -> list[ReplyPart]: ...
 
     def finish(self) -> list[ReplyPart]: ...
 
 
-class StreamEncoder(Protocol):
+class ReplyEncoder(Protocol):
     @property
     def warnings(self) -> tuple[WireWarning, ...]: ...
 
@@ -49,17 +52,24 @@ class StreamEncoder(Protocol):
     def finish(self) -> bytes: ...
 
 
-class Codec(Protocol):
-    """What every dialect's package offers; both halves of a gateway need no more."""
+class Codec(Protocol[_OwnProfile_contra]):
+    """What every dialect's package offers; both halves of a gateway need no more.
+
+    Tools that a cache wrote stand in the body ready for `dump`: nothing else can read them.
+    """
 
     DIALECT: str
-    Profile: Any
-    StreamDecoder: Any
-    StreamEncoder: Any
 
-    def decode_request(self, body: bytes | JsonObject, *, model: str = "", stream: bool = False) -> ModelRequest: ...
+    @property
+    def Profile(self) -> type[Struct]: ...  # noqa: N802 - a class
 
-    def encode_request(self, request: ModelRequest, *, profile: Any = ...) -> Encoded: ...
+    def decode_request(
+        self, body: bytes | JsonObject, *, model: str = "", stream: bool = False, cache: ToolCache | None = None
+    ) -> ModelRequest: ...
+
+    def encode_request(
+        self, request: ModelRequest, *, profile: _OwnProfile_contra = ..., cache: ToolCache | None = None
+    ) -> Encoded: ...
 
     def decode_response(self, body: bytes | JsonObject, *, names: Mapping[str, str] | None = None) -> Reply: ...
 
@@ -71,18 +81,29 @@ class Codec(Protocol):
 
     def encode_error(self, failure: Failure) -> tuple[int, JsonObject]: ...
 
-    def failure_in(self, body: JsonObject) -> Failure | None: ...
+    def failure_in(self, body: bytes | JsonObject) -> Failure | None: ...
+
+    def StreamDecoder(self, *, names: Mapping[str, str] | None = None) -> ReplyDecoder: ...  # noqa: N802 - a class
+
+    def StreamEncoder(  # noqa: N802 - a class
+        self, *, request: ModelRequest | None = None, created: int | None = None
+    ) -> ReplyEncoder: ...
 
 
-_CODECS: dict[str, ModuleType] = {
-    "openai-chat": openai_chat,
-    "openai-responses": openai_responses,
-    "anthropic": anthropic_messages,
-    "gemini": gemini,
+def _with_own_profile(codec: Codec[_OwnProfile_contra]) -> Codec[Profile]:
+    """Callers bring a codec the profile of its own dialect; that it is this one, no type can say."""
+    return cast("Codec[Profile]", codec)
+
+
+_CODECS: dict[Dialect, Codec[Profile]] = {
+    "openai-chat": _with_own_profile(openai_chat),
+    "openai-responses": _with_own_profile(openai_responses),
+    "anthropic": _with_own_profile(anthropic_messages),
+    "gemini": _with_own_profile(gemini),
 }
 
 
-def codec_of(dialect: Dialect) -> Codec:
+def codec_of(dialect: Dialect) -> Codec[Profile]:
     return _CODECS[dialect]
 
 
@@ -115,7 +136,7 @@ class Guess(Struct, frozen=True):
 def translate(
     data: bytes,
     source: Dialect,
-    target: Dialect | Literal["canonical"],
+    target: Target,
     *,
     kind: Kind = "request",
     model: str = "",
@@ -155,7 +176,7 @@ def guess(data: bytes) -> Guess | None:
     return None if asked is None else Guess("request", asked)
 
 
-def _translate_request(data: bytes, source: Dialect, target: str, model: str) -> Translation:
+def _translate_request(data: bytes, source: Dialect, target: Target, model: str) -> Translation:
     request = codec_of(source).decode_request(data, model=model)
     if model:
         request = replace(request, model=model)
@@ -163,19 +184,20 @@ def _translate_request(data: bytes, source: Dialect, target: str, model: str) ->
         return Translation(body=show(request))
     if not request.model and target != "gemini":
         raise WireError("is missing", path="model", hint="the body does not name the model, so the caller must")
-    encoded: Encoded = _CODECS[target].encode_request(request, profile=_profile(source, target, request.model))
+    if target == "gemini":
+        encoded = gemini.encode_request(request, profile=_gemini_profile(source, request.model))
+    else:
+        encoded = codec_of(target).encode_request(request)
     return Translation(body=dump(encoded.body), warnings=encoded.warnings)
 
 
-def _profile(source: str, target: str, model: str) -> Any:
-    if target != "gemini":
-        return _CODECS[target].Profile()
+def _gemini_profile(source: Dialect, model: str) -> gemini.Profile:
     # What comes from Gemini goes back as it was; calls from elsewhere need the signatures that the model asks for.
     profile = gemini.profile_for(model)
     return replace(profile, signatures="optional") if source == "gemini" else profile
 
 
-def _translate_response(data: bytes, source: Dialect, target: str, model: str, created: int | None) -> Translation:
+def _translate_response(data: bytes, source: Dialect, target: Target, model: str, created: int | None) -> Translation:
     body = read_object(data)
     failure = codec_of(source).failure_in(body)
     if failure is not None:
@@ -185,12 +207,12 @@ def _translate_response(data: bytes, source: Dialect, target: str, model: str, c
         reply = replace(reply, model=model)
     if target == "canonical":
         return Translation(body=show(reply))
-    encoded: Encoded = _CODECS[target].encode_response(reply, created=created)
+    encoded = codec_of(target).encode_response(reply, created=created)
     return Translation(body=dump(encoded.body), warnings=encoded.warnings)
 
 
-def _translate_stream(data: bytes, source: Dialect, target: str, model: str, created: int | None) -> Translation:
-    decoder: StreamDecoder = codec_of(source).StreamDecoder()
+def _translate_stream(data: bytes, source: Dialect, target: Target, model: str, created: int | None) -> Translation:
+    decoder = codec_of(source).StreamDecoder()
     parts = [_renamed(part, model) for part in decoder.feed(data) + decoder.finish()]
     last = parts[-1] if parts else None
     if isinstance(last, ReplyFailed) and last.failure.kind == FailureKind.BAD_RESPONSE:
@@ -201,7 +223,7 @@ def _translate_stream(data: bytes, source: Dialect, target: str, model: str, cre
     if last is None or (failure is _CUT and isinstance(last, ReplyEnded) and last.reply.is_empty):
         raise WireError("The stream has no events of this dialect.")
     if target != "canonical":
-        encoder: StreamEncoder = _CODECS[target].StreamEncoder(created=created)
+        encoder = codec_of(target).StreamEncoder(created=created)
         body = b"".join([encoder.feed(part) for part in parts]) + encoder.finish()
         return Translation(body=body, warnings=encoder.warnings, failure=failure)
     if isinstance(last, ReplyFailed):

@@ -9,8 +9,9 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec import Struct, field
 
 from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import CallItem, Item, Private, ResultItem, TextPart
-from groundwire.contracts.replies import Failure, Finish, Usage
+from groundwire.contracts.replies import Finish, Usage
 from groundwire.contracts.requests import DeclaredTool, Sampling, ToolChoice
 
 LiveDialect: TypeAlias = Literal["gemini-live", "openai-realtime"]

@@ -9,8 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from groundwire.contracts.failures import Failure as Failure  # noqa: PLC0414 - shown here too
-from groundwire.contracts.failures import FailureKind as FailureKind  # noqa: PLC0414 - shown here too
+from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import CallItem, Item, Private
 
 

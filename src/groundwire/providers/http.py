@@ -18,10 +18,9 @@ from groundwire.codecs.wire.json import dump, read_object
 from groundwire.codecs.wire.warnings import Encoded
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError, ProviderError, WireError
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import (
-    Failure,
-    FailureKind,
     FinishReason,
     Reply,
     ReplyEnded,

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import fields
 
 from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
-from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.dialects import Profile, codec_of
 from groundwire.codecs.wire.ids import MISTRAL_IDS, OPENAI_OWN_CHAT_IDS
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
@@ -23,7 +23,7 @@ _NO_FORCING = re.compile(r"fable|mythos")
 
 
 @lru_cache(maxsize=1024)
-def profile_of(dialect: Dialect, provider: str, model: str) -> Any:
+def profile_of(dialect: Dialect, provider: str, model: str) -> Profile:
     """What this model wants beyond its dialect, by what is known of its family."""
     if dialect == "gemini":
         return gemini.profile_for(model)
@@ -44,7 +44,7 @@ def read_knobs(dialect: Dialect, wanted: JsonObject, setting: str) -> dict[str, 
     kind = codec_of(dialect).Profile
     try:
         profile = msgspec.convert(wanted, kind)
-        if "callIds" in wanted:
+        if isinstance(profile, openai_chat.Profile):
             re.compile(profile.call_ids.pattern)
     except msgspec.ValidationError as error:
         fault, hint = explain_misfit(str(error), kind)
@@ -54,7 +54,7 @@ def read_knobs(dialect: Dialect, wanted: JsonObject, setting: str) -> dict[str, 
     return {field.name: getattr(profile, field.name) for field in fields(kind) if field.encode_name in wanted}
 
 
-def _chat_profile(provider: str, model: str) -> Any:
+def _chat_profile(provider: str, model: str) -> openai_chat.Profile:
     if provider == "openai":
         return openai_chat.Profile(
             call_ids=OPENAI_OWN_CHAT_IDS,

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 
 from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.pairing import is_models
 from groundwire.contracts.errors import ProviderError, WireError
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem
+from groundwire.contracts.messages import Item
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, WireWarning
 from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
@@ -175,9 +176,7 @@ def steps_taken(items: Sequence[Item]) -> int:
     steps = 0
     inside = False
     for item in items:
-        own = isinstance(item, (CallItem, ReasoningItem, NativeItem)) or (
-            isinstance(item, Message) and item.role == "assistant"
-        )
+        own = is_models(item)
         if own and (not inside or item.split):
             steps += 1
         inside = own

@@ -6,12 +6,13 @@ the provider would send it, faults included. It keeps no conversation, except re
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from groundwire.codecs.dialects import codec_of
+from groundwire.codecs import gemini
+from groundwire.codecs.dialects import ReplyEncoder, codec_of
 from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.ids import IdRule, derived_id
 from groundwire.codecs.wire.json import dump, read_object
@@ -232,8 +233,11 @@ class Simulator:
 
     def _pieces(self, reply: Reply, asked: ModelRequest, route: Route) -> list[bytes]:
         """All pieces of the stream, made before the first is sent, so that a mistake is still an error status."""
-        options: dict[str, Any] = {"array": True} if route.array else {}
-        encoder = codec_of(route.dialect).StreamEncoder(request=asked, **options)
+        encoder: ReplyEncoder = (
+            gemini.StreamEncoder(request=asked, array=True)
+            if route.array
+            else codec_of(route.dialect).StreamEncoder(request=asked)
+        )
         pieces = [encoder.feed(part) for part in parts_of(reply, piece=self._piece)]
         return [*pieces, encoder.finish()]
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from groundwire.codecs import anthropic_messages
-from groundwire.contracts.replies import Failure, FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
 
 
 def error(kind, message="no", **members):

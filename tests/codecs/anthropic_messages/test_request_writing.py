@@ -385,12 +385,12 @@ def test_media_that_the_api_takes_is_sent(part, block):
 @pytest.mark.parametrize(
     ("part", "note"),
     [
-        (MediaPart(media_type="audio/wav", data=b"x"), "[audio left out: audio/wav]"),
-        (MediaPart(media_type="video/mp4", url="https://e.org/v"), "[video left out: https://e.org/v]"),
-        (MediaPart(media_type="image/tiff", data=b"x", name="scan"), "[image left out: scan]"),
-        (MediaPart(media_type="image/png", url="gs://bucket/a"), "[image left out: gs://bucket/a]"),
-        (MediaPart(media_type="application/pdf", file_id="file-abc"), "[file left out: file-abc]"),
-        (MediaPart(media_type="text/plain", data=b"\xff"), "[file left out: text/plain]"),
+        (MediaPart(media_type="audio/wav", data=b"x"), "[audio/wav left out]"),
+        (MediaPart(media_type="video/mp4", url="https://e.org/v"), "[video/mp4 left out: https://e.org/v]"),
+        (MediaPart(media_type="image/tiff", data=b"x", name="scan"), "[image/tiff left out: scan]"),
+        (MediaPart(media_type="image/png", url="gs://bucket/a"), "[image/png left out: gs://bucket/a]"),
+        (MediaPart(media_type="application/pdf", file_id="file-abc"), "[application/pdf left out: file-abc]"),
+        (MediaPart(media_type="text/plain", data=b"\xff"), "[text/plain left out]"),
     ],
 )
 def test_media_that_the_api_does_not_take_is_noted_in_words(part, note):
@@ -408,7 +408,7 @@ def test_the_newer_version_takes_no_document_from_the_assistant_and_no_citation_
     newer = encode(HELLO, document, cited, profile=Profile(version="2026-10-21"))
     older = anthropic_messages.encode_request(ModelRequest(model="m", items=(HELLO, document, cited)), profile=OLD)
 
-    assert newer.body["messages"][1:] == [assistant(text("[file left out: a]")), user(text("t"))]
+    assert newer.body["messages"][1:] == [assistant(text("[application/pdf left out: a]")), user(text("t"))]
     assert codes(newer) == ["media_dropped", "citation_dropped"]
     assert older.body["messages"][1]["content"][0]["type"] == "document"
     assert older.body["messages"][2]["content"][0]["citations"] == [{"type": "char_location", "cited_text": "q"}]

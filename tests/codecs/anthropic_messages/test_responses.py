@@ -305,7 +305,7 @@ def test_what_has_no_place_in_a_message_is_told():
         extras={"gemini": {"responseId": "x"}},
     )
 
-    assert written.body["content"] == [text("No."), text("[image left out: image/png]"), text("own")]
+    assert written.body["content"] == [text("No."), text("[image/png left out]"), text("own")]
     assert codes(written) == ["media_dropped", "native_dropped", "native_dropped", "option_dropped", "extra_dropped"]
 
 

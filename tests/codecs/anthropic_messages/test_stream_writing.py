@@ -8,6 +8,7 @@ from groundwire.codecs import anthropic_messages
 from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.sse import SseReader
 from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import (
     CallItem,
     Citation,
@@ -22,8 +23,6 @@ from groundwire.contracts.messages import (
 from groundwire.contracts.replies import (
     CallDelta,
     CallStarted,
-    Failure,
-    FailureKind,
     Finish,
     FinishReason,
     ItemEnded,
@@ -248,7 +247,7 @@ def test_a_reply_of_another_provider_is_told_with_its_losses():
     assert message.model == "asked-for"
     assert [block.type for block in message.content] == ["text", "text", "tool_use"]
     assert message.content[0].text == "No."
-    assert message.content[1].text == "[image left out: image/png]"
+    assert message.content[1].text == "[image/png left out]"
     assert losses == ["private_dropped", "media_dropped", "native_dropped", "call_id_rewritten"]
 
 

@@ -3,11 +3,11 @@ import json
 import pytest
 
 from groundwire.codecs import anthropic_messages
+from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
     CallStarted,
-    FailureKind,
     FinishReason,
     ItemEnded,
     ReasoningDelta,

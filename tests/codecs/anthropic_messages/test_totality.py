@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from groundwire.codecs import anthropic_messages
 from groundwire.contracts.errors import NotExpressible, WireError
-from groundwire.contracts.replies import Failure
+from groundwire.contracts.failures import Failure
 from tests.codecs.anthropic_messages.recordings import NAMES, STREAMED, WHOLE, recording
 
 WORDS = st.sampled_from([

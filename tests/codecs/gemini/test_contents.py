@@ -247,7 +247,7 @@ def test_media_of_a_result_follow_it_where_the_model_takes_none():
     )
 
     response = outcome.body["contents"][2]["parts"][0]["functionResponse"]["response"]
-    assert response == {"output": "see [image plot follows below]"}
+    assert response == {"output": "see [image/png follows below: plot]"}
     assert outcome.body["contents"][3] == {
         "role": "user",
         "parts": [{"inlineData": {"mimeType": "image/png", "data": "iVBORw==", "displayName": "plot"}}],
@@ -283,7 +283,7 @@ def test_media_of_a_user_are_bytes_or_an_address(part, wire):
 def test_a_file_of_another_provider_becomes_a_note():
     outcome = encoded(Message(role="user", parts=(MediaPart(media_type="application/pdf", file_id="file-abc"),)))
 
-    assert outcome.body["contents"][0]["parts"] == [{"text": "[file file-abc left out]"}]
+    assert outcome.body["contents"][0]["parts"] == [{"text": "[application/pdf left out: file-abc]"}]
     assert codes(outcome) == ["media_dropped"]
 
 

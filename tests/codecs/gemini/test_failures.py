@@ -3,7 +3,7 @@ import json
 import pytest
 
 from groundwire.codecs import gemini
-from groundwire.contracts.replies import Failure, FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
 
 RPC = "type.googleapis.com/google.rpc."
 

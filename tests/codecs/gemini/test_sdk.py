@@ -10,8 +10,9 @@ from google.genai import types
 from groundwire.codecs import gemini
 from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, MediaPart, Message, ResultItem, TextPart, say
-from groundwire.contracts.replies import Failure, FailureKind, Finish, FinishReason, Reply, ReplyFailed, Usage
+from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyFailed, Usage
 from groundwire.contracts.requests import (
     FunctionTool,
     ModelRequest,

@@ -7,11 +7,10 @@ import pytest
 from groundwire.codecs import gemini
 from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Message, ReasoningItem, TextPart, say
 from groundwire.contracts.replies import (
     Alternative,
-    Failure,
-    FailureKind,
     Finish,
     FinishReason,
     ItemEnded,

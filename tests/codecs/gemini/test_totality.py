@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from groundwire.codecs import gemini
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.errors import NotExpressible, WireError
-from groundwire.contracts.replies import Failure
+from groundwire.contracts.failures import Failure
 from tests.codecs.gemini.recordings import RECORDINGS, STREAMS, UNARY
 
 KEYS = st.sampled_from(

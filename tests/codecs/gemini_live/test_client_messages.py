@@ -425,7 +425,7 @@ def test_items_that_live_has_no_place_for_are_told_or_warned_of():
             "parts": [
                 {"text": "<system>Be kind.</system>"},
                 {"functionResponse": {"id": "1", "name": "f", "response": {"output": "see [image/png left out]"}}},
-                {"text": "[image/png left out]"},
+                {"text": "[image/png left out: file-1]"},
             ],
         }
     ]

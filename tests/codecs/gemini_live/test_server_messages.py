@@ -13,6 +13,7 @@ from groundwire.codecs.gemini_live import (
 )
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.frames import (
     AudioOutput,
     GenerationCompleted,
@@ -33,7 +34,7 @@ from groundwire.contracts.frames import (
     UsageReported,
 )
 from groundwire.contracts.messages import CallItem
-from groundwire.contracts.replies import Failure, FailureKind, Finish, FinishReason, Usage
+from groundwire.contracts.replies import Finish, FinishReason, Usage
 
 API = "gemini-live"
 MESSAGES = [

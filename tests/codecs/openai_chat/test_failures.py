@@ -3,7 +3,7 @@ import json
 import pytest
 
 from groundwire.codecs import openai_chat as chat
-from groundwire.contracts.replies import Failure, FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
 
 K = FailureKind
 

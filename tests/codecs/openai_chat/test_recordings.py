@@ -4,8 +4,9 @@ import random
 import pytest
 
 from groundwire.codecs import openai_chat as chat
+from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import CallItem, Message, ReasoningItem, TextPart
-from groundwire.contracts.replies import FailureKind, FinishReason, ReplyEnded, ReplyFailed, Usage
+from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyFailed, Usage
 from tests.codecs.openai_chat.support import (
     RECORDINGS,
     STREAMS,

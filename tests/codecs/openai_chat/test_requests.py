@@ -473,10 +473,10 @@ def test_media_of_results_follow_in_a_message_of_the_user():
 @pytest.mark.parametrize(
     ("part", "note"),
     [
-        (MediaPart(media_type="video/mp4", data=b"x"), "[video/mp4]"),
-        (MediaPart(media_type="audio/ogg", data=b"x"), "[audio/ogg]"),
-        (MediaPart(media_type="application/pdf", url="https://x/a"), "[application/pdf: https://x/a]"),
-        (MediaPart(media_type="image/png", file_id="files/1"), "[image/png: files/1]"),
+        (MediaPart(media_type="video/mp4", data=b"x"), "[video/mp4 left out]"),
+        (MediaPart(media_type="audio/ogg", data=b"x"), "[audio/ogg left out]"),
+        (MediaPart(media_type="application/pdf", url="https://x/a"), "[application/pdf left out: https://x/a]"),
+        (MediaPart(media_type="image/png", file_id="files/1"), "[image/png left out: files/1]"),
     ],
 )
 def test_media_without_a_place_become_a_note(part, note):
@@ -487,7 +487,7 @@ def test_media_without_a_place_become_a_note(part, note):
 
 def test_pictures_of_the_model_become_a_note():
     encoded = encode(say("user", "a"), Message(role="assistant", parts=(MediaPart(media_type="image/png", data=b"x"),)))
-    assert encoded.body["messages"][1] == {"role": "assistant", "content": "[image/png]"}
+    assert encoded.body["messages"][1] == {"role": "assistant", "content": "[image/png left out]"}
     assert codes(encoded.warnings) == ["media_dropped"]
 
 

@@ -342,7 +342,7 @@ def test_what_a_response_has_no_place_for_is_told():
     )
     encoded = chat.encode_response(answer)
     message = encoded.body["choices"][0]["message"]
-    assert (message["content"], message["refusal"]) == ("abc[image/png]", "no")
+    assert (message["content"], message["refusal"]) == ("abc[image/png left out]", "no")
     assert message["annotations"] == [
         {"type": "url_citation", "url_citation": {"url": "u", "title": "u", "start_index": 1, "end_index": 3}}
     ]

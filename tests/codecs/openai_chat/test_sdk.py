@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from groundwire.codecs import openai_chat as chat
 from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import (
     CallItem,
     Citation,
@@ -23,16 +24,7 @@ from groundwire.contracts.messages import (
     TextPart,
     say,
 )
-from groundwire.contracts.replies import (
-    Failure,
-    FailureKind,
-    Finish,
-    FinishReason,
-    Reply,
-    ReplyFailed,
-    ReplyStarted,
-    Usage,
-)
+from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyFailed, ReplyStarted, Usage
 from groundwire.contracts.requests import (
     FunctionTool,
     ModelRequest,

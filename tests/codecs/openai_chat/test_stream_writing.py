@@ -5,12 +5,11 @@ import pytest
 from groundwire.codecs import openai_chat as chat
 from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Citation, Message, NativeItem, ReasoningItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (
     Alternative,
     CallStarted,
-    Failure,
-    FailureKind,
     Finish,
     FinishReason,
     ItemEnded,

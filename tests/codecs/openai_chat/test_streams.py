@@ -4,8 +4,9 @@ import random
 import pytest
 
 from groundwire.codecs import openai_chat as chat
+from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import MediaPart
-from groundwire.contracts.replies import FailureKind, FinishReason, ReplyEnded, ReplyFailed
+from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyFailed
 from tests.codecs.openai_chat.support import chunk, decode, decode_stream, response, stream_of, tool_call
 from tests.codecs.pieces import Piece
 

@@ -17,6 +17,7 @@ from groundwire.codecs.openai_realtime import (
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import NotExpressible, WireError
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.frames import (
     ActivityEnded,
     AudioInput,
@@ -37,7 +38,7 @@ from groundwire.contracts.frames import (
     TurnEnded,
 )
 from groundwire.contracts.messages import CallItem, ResultItem, TextPart
-from groundwire.contracts.replies import Failure, FailureKind, Finish, FinishReason
+from groundwire.contracts.replies import Finish, FinishReason
 from groundwire.contracts.requests import FunctionTool, Sampling, ToolChoice
 
 API = "openai-realtime"

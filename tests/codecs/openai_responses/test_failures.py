@@ -4,7 +4,7 @@ import pytest
 
 from groundwire.codecs.openai_responses import decode_error, encode_error, failure_in
 from groundwire.codecs.wire.failures import STATUS_OF
-from groundwire.contracts.replies import Failure, FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
 
 
 def error(**members):

@@ -3,12 +3,11 @@ import pytest
 from groundwire.codecs.openai_responses import StreamEncoder, decode_request, encode_response
 from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
     CallStarted,
-    Failure,
-    FailureKind,
     Finish,
     FinishReason,
     ItemEnded,

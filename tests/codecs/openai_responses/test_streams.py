@@ -3,11 +3,11 @@ import json
 import pytest
 
 from groundwire.codecs.openai_responses import DIALECT, StreamDecoder, decode_response
+from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import CallItem, Message, NativeItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
     CallStarted,
-    FailureKind,
     FinishReason,
     ItemEnded,
     ReasoningDelta,

@@ -9,8 +9,8 @@ from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile
 from groundwire.codecs.anthropic_messages.request_reading import decode_request
 from groundwire.codecs.anthropic_messages.request_writing import encode_request
 from groundwire.codecs.anthropic_messages.responses import decode_response, encode_count, encode_response
+from groundwire.codecs.anthropic_messages.stream_reading import StreamDecoder
 from groundwire.codecs.anthropic_messages.stream_writing import StreamEncoder
-from groundwire.codecs.anthropic_messages.streams import StreamDecoder
 
 __all__ = [
     "DIALECT",

@@ -5,19 +5,12 @@ A block that is not known here stays whole, as a native part or item, so that it
 
 from typing import Any
 
-from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
+from groundwire.codecs.anthropic_messages.profile import DIALECT
 from groundwire.codecs.wire.ids import ANTHROPIC_IDS, derived_id
 from groundwire.codecs.wire.media import decode_base64
 from groundwire.codecs.wire.names import original_name
-from groundwire.codecs.wire.reading import (
-    as_list,
-    as_object,
-    expected,
-    optional_bool,
-    optional_text,
-    required_text,
-    rest_of,
-)
+from groundwire.codecs.wire.private import keep, unknown_members
+from groundwire.codecs.wire.reading import as_list, as_object, expected, optional_bool, optional_text, required_text
 from groundwire.codecs.wire.results import read_arguments, unwrap_arguments
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject
@@ -48,14 +41,14 @@ def read_text(block: JsonObject, path: str) -> TextPart:
         raise expected(f"{path}.text", "a string", text)
     if len(block) == 2:
         return TextPart(text=text)
-    private = rest_of(block, _TEXT)
+    private = unknown_members(block, _TEXT)
     citations: tuple[Citation, ...] = ()
     if block.get("citations") is not None:
         listed = as_list(block["citations"], f"{path}.citations")
         citations = tuple(read_citation(as_object(each, f"{path}.citations")) for each in listed)
         if not listed:
             private["citations"] = listed
-    return TextPart(text=text, citations=citations, private=kept(private))
+    return TextPart(text=text, citations=citations, private=keep(DIALECT, private))
 
 
 def read_citation(source: JsonObject) -> Citation:
@@ -75,8 +68,8 @@ def read_media(block: JsonObject, path: str) -> MediaPart | NativePart:
     source = as_object(block.get("source"), f"{path}.source")
     form = required_text(source, "type", f"{path}.source")
     is_image = block["type"] == "image"
-    private = rest_of(block, _MEDIA)
-    if rest := rest_of(source, _SOURCE):
+    private = unknown_members(block, _MEDIA)
+    if rest := unknown_members(source, _SOURCE):
         private["_source"] = rest
     data: bytes | None = None
     url = file_id = None
@@ -104,7 +97,7 @@ def read_media(block: JsonObject, path: str) -> MediaPart | NativePart:
         url=url,
         file_id=file_id,
         name=optional_text(block, "title", path),
-        private=kept(private),
+        private=keep(DIALECT, private),
     )
 
 
@@ -121,11 +114,11 @@ def read_part(value: Any, path: str) -> Part:
 
 def read_thinking(block: JsonObject, path: str) -> ReasoningItem:
     text = optional_text(block, "thinking", path) or ""
-    return ReasoningItem(text=text, private=kept(rest_of(block, _THINKING)))
+    return ReasoningItem(text=text, private=keep(DIALECT, unknown_members(block, _THINKING)))
 
 
 def read_redacted(block: JsonObject) -> ReasoningItem:
-    return ReasoningItem(private={DIALECT: {"_redacted": True, **rest_of(block, _REDACTED)}})
+    return ReasoningItem(private={DIALECT: {"_redacted": True, **unknown_members(block, _REDACTED)}})
 
 
 def read_call(block: JsonObject, path: str) -> CallItem:
@@ -142,7 +135,7 @@ def read_call(block: JsonObject, path: str) -> CallItem:
     )
     if len(block) == 4:
         return CallItem(call=call)
-    return CallItem(call=call, private=kept(rest_of(block, CALL_MEMBERS)))
+    return CallItem(call=call, private=keep(DIALECT, unknown_members(block, CALL_MEMBERS)))
 
 
 def read_answered_call(block: JsonObject, *, seed: str, names: dict[str, str]) -> CallItem:
@@ -150,7 +143,7 @@ def read_answered_call(block: JsonObject, *, seed: str, names: dict[str, str]) -
     name, call_id = block.get("name"), block.get("id")
     if not isinstance(name, str):
         raise WireError("a tool_use block has no name", path="content")
-    private = rest_of(block, CALL_MEMBERS)
+    private = unknown_members(block, CALL_MEMBERS)
     if not isinstance(call_id, str) or not call_id:
         call_id = derived_id(seed, ANTHROPIC_IDS)
         private["_synthetic"] = True
@@ -163,7 +156,7 @@ def read_answered_call(block: JsonObject, *, seed: str, names: dict[str, str]) -
         arguments=arguments if isinstance(arguments, dict) and "_raw_arguments" not in arguments else None,
         origin=DIALECT,
     )
-    return CallItem(call=call, private=kept(private))
+    return CallItem(call=call, private=keep(DIALECT, private))
 
 
 def read_result(block: JsonObject, path: str) -> ResultItem:
@@ -171,7 +164,7 @@ def read_result(block: JsonObject, path: str) -> ResultItem:
     content, call_id = block.get("content"), block.get("tool_use_id")
     if len(block) == 3 and type(content) is str and type(call_id) is str:
         return ResultItem(call_id=call_id, parts=(TextPart(text=content),))
-    private = rest_of(block, _RESULT)
+    private = unknown_members(block, _RESULT)
     failed = optional_bool(block, "is_error", path) if "is_error" in block else None
     if failed is False:
         private["_is_error"] = True
@@ -186,5 +179,5 @@ def read_result(block: JsonObject, path: str) -> ResultItem:
         call_id=required_text(block, "tool_use_id", path),
         parts=parts,
         failed=failed is True,
-        private=kept(private),
+        private=keep(DIALECT, private),
     )

@@ -5,10 +5,11 @@ What the dialect cannot say becomes a note in words or is left out, and in both 
 
 from collections.abc import Iterable
 
-from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, give_back, own_private
+from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile
 from groundwire.codecs.wire.ids import IdTable
-from groundwire.codecs.wire.media import encode_base64, media_kind
+from groundwire.codecs.wire.media import encode_base64, media_kind, media_note
 from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.private import give_back, take_own
 from groundwire.codecs.wire.results import object_arguments, wrap_arguments
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
@@ -80,10 +81,10 @@ class BlockWriter:
                 self._losses.add("citation_dropped", path, "Only the provider's own citations can be sent back to it.")
             if listed:
                 block["citations"] = list(listed)
-        return give_back(block, own_private(part.private, path, self._losses))
+        return give_back(block, take_own(part.private, DIALECT, path, self._losses))
 
     def _media(self, part: MediaPart, speaker: str, path: str) -> JsonObject:
-        own = own_private(part.private, path, self._losses)
+        own = take_own(part.private, DIALECT, path, self._losses)
         if part.detail not in (None, "auto"):
             self._losses.add("option_dropped", path, f"An image cannot be looked at with the detail {part.detail!r}.")
         source = None
@@ -116,11 +117,11 @@ class BlockWriter:
             "name": self._names.wire(call.name, path),
             "input": arguments,
         }
-        return give_back(block, own_private(item.private, path, self._losses)) if item.private else block
+        return give_back(block, take_own(item.private, DIALECT, path, self._losses)) if item.private else block
 
     def result(self, item: ResultItem, path: str) -> JsonObject:
         block: JsonObject = {"type": "tool_result", "tool_use_id": self._ids.result(item.call_id)}
-        own = own_private(item.private, path, self._losses)
+        own = take_own(item.private, DIALECT, path, self._losses)
         parts = item.parts
         if len(parts) == 1 and type(parts[0]) is TextPart and not parts[0].private and "_blocks" not in own:
             block["content"] = parts[0].text
@@ -134,7 +135,7 @@ class BlockWriter:
 
     def reasoning(self, item: ReasoningItem, path: str) -> JsonObject | None:
         """Only what the provider signed goes back to it: anything else would be refused."""
-        own = own_private(item.private, path, self._losses)
+        own = take_own(item.private, DIALECT, path, self._losses)
         if own.get("_redacted"):
             return give_back({"type": "redacted_thinking"}, own)
         if not own.get("signature"):
@@ -166,12 +167,6 @@ def _text_source(data: bytes) -> JsonObject | None:
         return {"type": "text", "media_type": "text/plain", "data": data.decode()}
     except UnicodeDecodeError:
         return None
-
-
-def media_note(part: MediaPart) -> str:
-    """What stands in the place of media that cannot be sent."""
-    kind = media_kind(part.media_type)
-    return f"[{kind} left out: {part.name or part.url or part.file_id or part.media_type}]"
 
 
 def write_citation(citation: Citation) -> JsonObject | None:

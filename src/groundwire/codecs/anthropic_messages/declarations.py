@@ -3,19 +3,14 @@
 Does not know which tools a request may use; the choice is made where options are written.
 """
 
-from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, give_back, kept, own_private
+from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile
 from groundwire.codecs.anthropic_messages.strict_schema import to_strict
 from groundwire.codecs.schemas.conversions import Declaration, Schema, SchemaWarning
 from groundwire.codecs.schemas.forms import to_anthropic
+from groundwire.codecs.wire.freeform import FREEFORM_PARAMETERS
 from groundwire.codecs.wire.names import NameRule, NameTable, lint_tool_name
-from groundwire.codecs.wire.reading import (
-    as_object,
-    optional_bool,
-    optional_object,
-    optional_text,
-    required_text,
-    rest_of,
-)
+from groundwire.codecs.wire.private import give_back, keep, take_own, unknown_members
+from groundwire.codecs.wire.reading import as_object, optional_bool, optional_object, optional_text, required_text
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, NativeTool
@@ -24,12 +19,7 @@ NAME_RULE = NameRule(first="[A-Za-z0-9_-]", further="[A-Za-z0-9_-]", max_length=
 
 _KNOWN = frozenset({"name", "description", "input_schema", "strict", "type"})
 _NOT_AT_ROOT = frozenset({"anyOf", "oneOf", "allOf", "$ref", "$dynamicRef", "enum", "const", "not"})
-_FREEFORM: JsonObject = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-    "additionalProperties": False,
-}
+_FREEFORM: JsonObject = {**FREEFORM_PARAMETERS, "additionalProperties": False}
 
 
 def lint_name(name: str) -> tuple[SchemaWarning, ...]:
@@ -48,7 +38,7 @@ def read_tool(value: JsonValue, path: str) -> DeclaredTool:
     kind = optional_text(source, "type", path)
     if kind is not None and kind != "custom":
         return NativeTool(origin=DIALECT, value=source)
-    private = rest_of(source, _KNOWN)
+    private = unknown_members(source, _KNOWN)
     strict = optional_bool(source, "strict", path)
     if strict:
         private["_strict"] = True
@@ -59,7 +49,7 @@ def read_tool(value: JsonValue, path: str) -> DeclaredTool:
         description=optional_text(source, "description", path),
         parameters=optional_object(source, "input_schema", path),
         strict=strict,
-        private=kept(private),
+        private=keep(DIALECT, private),
     )
 
 
@@ -73,7 +63,7 @@ def write_tool(tool: DeclaredTool, path: str, names: NameTable, profile: Profile
             names.names[name] = name
         return tool.value
     written: JsonObject = {"name": names.declare(tool.name, path)}
-    own = own_private(tool.private, path, losses)
+    own = take_own(tool.private, DIALECT, path, losses)
     if own.get("_custom"):
         written["type"] = "custom"
     if tool.description is not None:

@@ -4,17 +4,14 @@ from collections.abc import Mapping
 
 from groundwire.codecs.wire.failures import (
     STATUS_OF,
-    body_text,
+    failure_from_http,
+    failure_from_object,
+    failure_from_success,
     is_context_full,
     kind_of_status,
-    read_body,
-    retry_after,
-    should_retry,
 )
-from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject, JsonValue
-from groundwire.contracts.errors import WireError
-from groundwire.contracts.replies import Failure, FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
 
 _KINDS = {
     "invalid_request_error": FailureKind.INVALID_REQUEST,
@@ -40,48 +37,24 @@ _UNPAID = "credit balance is too low"
 
 
 def decode_error(status: int, body: bytes, headers: Mapping[str, str]) -> Failure:
-    return _read(
-        read_body(body),
-        status=status,
-        text=body_text(body),
-        request_id=headers.get("request-id"),
-        # A delay beside a success is no request to wait.
-        delay=retry_after(headers) if status >= 400 else None,
-        retry=should_retry(headers),
-    )
+    return failure_from_http(status, body, headers, _read)
 
 
 def failure_in(body: bytes | JsonObject) -> Failure | None:
     """The error that a body of HTTP 200 reports instead of a message, as some proxies do."""
-    value = body if isinstance(body, dict) else read_body(body)
-    return failure_of(value) if isinstance(value, dict) and _reports_error(value) else None
+    return failure_from_success(body, _error_in, _read)
 
 
-def _reports_error(value: JsonObject) -> bool:
-    return value.get("type") == "error" or (bool(value.get("error")) and "content" not in value)
+def read_error(event: JsonObject) -> Failure:
+    return failure_from_object(event, _read)
 
 
-def failure_of(value: JsonObject) -> Failure:
-    """The failure that an error object tells, without an HTTP status of its own."""
-    return _read(value, status=None, text=_text(value))
+def _error_in(body: JsonObject) -> JsonObject | None:
+    is_error = body.get("type") == "error" or (bool(body.get("error")) and "content" not in body)
+    return body if is_error else None
 
 
-def _text(value: JsonObject) -> str:
-    try:
-        return body_text(dump(value))
-    except WireError:
-        return ""
-
-
-def _read(
-    value: JsonValue,
-    *,
-    status: int | None,
-    text: str,
-    request_id: str | None = None,
-    delay: float | None = None,
-    retry: bool | None = None,
-) -> Failure:
+def _read(value: JsonValue, status: int | None, text: str) -> Failure:
     source = value if isinstance(value, dict) else {}
     inner = source.get("error")
     error = inner if isinstance(inner, dict) else {}
@@ -89,17 +62,14 @@ def _read(
     message = _string(error.get("message")) or _string(inner) or _string(source.get("message"))
     message = message or _string(source.get("detail")) or text[:500].strip() or "The provider gave no reason."
     details = error.get("details")
-    code = _string(details.get("error_code")) if isinstance(details, dict) else _string(error.get("code"))
     kind = _kind(kind_name, status, message)
     return Failure(
         kind=kind,
         message=message,
         status=_status(kind) if status is None else status,
-        code=code,
+        code=_string(details.get("error_code")) if isinstance(details, dict) else _string(error.get("code")),
         type=kind_name,
-        retry_after=delay,
-        should_retry=retry,
-        request_id=_string(source.get("request_id")) or request_id,
+        request_id=_string(source.get("request_id")),
         body=text,
     )
 

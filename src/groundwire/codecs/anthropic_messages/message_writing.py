@@ -6,8 +6,9 @@ Calls and results are in pairs already when they come here; what the blocks look
 from collections.abc import Iterable, Sequence
 
 from groundwire.codecs.anthropic_messages.block_writing import BlockWriter
-from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, own_private
+from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile
 from groundwire.codecs.wire.pairing import BEGINNING
+from groundwire.codecs.wire.private import note_foreign, own_members
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
@@ -36,7 +37,7 @@ def write_system(instructions: tuple[TextPart, ...], leading: Sequence[Item], bl
             written.extend(blocks.parts(item.parts, "system", f"items[{place}]"))
     if not written:
         return None
-    is_noted = bool(instructions) and "_blocks" in instructions[0].private.get(DIALECT, {})
+    is_noted = bool(instructions) and "_blocks" in own_members(instructions[0].private, DIALECT)
     if len(written) == 1 and not is_noted and written[0].keys() == {"type", "text"}:
         return written[0]["text"]
     return list(written)
@@ -102,7 +103,7 @@ class MessageWriter:
     def _add(self, item: Item, speaker: str, path: str) -> None:
         content = self._content
         if isinstance(item, Message):
-            own_private(item.private, path, self._losses)
+            note_foreign(item.private, DIALECT, path, self._losses)
             written = self._blocks.parts(item.parts, speaker, path)
             if speaker == "user" and item.role in _SYSTEM_ROLES:
                 written = [_as_system_text(block) for block in written]

@@ -1,20 +1,21 @@
 """Everything of a request beside the conversation: tools and the choice among them, sampling, output, thinking."""
 
 from groundwire.codecs.anthropic_messages.declarations import write_tool
-from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile, give_back, own_private
+from groundwire.codecs.anthropic_messages.profile import DIALECT, Profile
 from groundwire.codecs.anthropic_messages.request_reading import EFFORTS
 from groundwire.codecs.anthropic_messages.strict_schema import to_strict
 from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.private import give_back, take_own
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotExpressible
 from groundwire.contracts.requests import (
+    DeclaredTool,
     FunctionTool,
     ModelRequest,
     NativeTool,
     OutputFormat,
     ReasoningOptions,
-    ToolChoice,
 )
 
 _MIN_BUDGET = 1024
@@ -22,27 +23,30 @@ _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh"
 JSON_ONLY = "Answer with one JSON value and nothing else."
 
 
-def write_tools(request: ModelRequest, names: NameTable, profile: Profile, losses: Losses) -> list[JsonObject]:
-    """All tools, or those that the choice is limited to: the API has no list of allowed names."""
-    allowed = _limited_to(request.tool_choice, profile, request.reasoning)
+def write_tools(
+    tools: tuple[DeclaredTool, ...], offered: tuple[str, ...], names: NameTable, profile: Profile, losses: Losses
+) -> list[JsonObject]:
+    """The offered tools; all, if none is named."""
     written: list[JsonObject] = []
-    for place, tool in enumerate(request.tools):
+    for place, tool in enumerate(tools):
         is_foreign = isinstance(tool, NativeTool) and tool.origin != DIALECT
         name = tool.name if isinstance(tool, FunctionTool) else tool.value.get("name")
-        if allowed and name not in allowed and not is_foreign:
+        if offered and name not in offered and not is_foreign:
             continue
         value = write_tool(tool, f"tools[{place}]", names, profile, losses)
         if value is not None:
             written.append(value)
-    if len(allowed) > 0:
+    if offered:
         losses.add("choice_approximated", "tool_choice", "Only the tools that may be chosen are offered.")
     return written
 
 
-def _limited_to(choice: ToolChoice | None, profile: Profile, reasoning: ReasoningOptions | None) -> tuple[str, ...]:
+def offered_names(request: ModelRequest, profile: Profile) -> tuple[str, ...]:
+    """The tools that the choice is limited to: the API has no list of allowed names, so only these are offered."""
+    choice = request.tool_choice
     if choice is None or choice.mode == "none" or not choice.names:
         return ()
-    can_force = profile.allows_forced_choice and not _has_own_budget(reasoning, profile)
+    can_force = profile.allows_forced_choice and not _has_own_budget(request.reasoning, profile)
     return () if choice.mode == "required" and len(choice.names) == 1 and can_force else choice.names
 
 
@@ -54,13 +58,11 @@ def _has_own_budget(reasoning: ReasoningOptions | None, profile: Profile) -> boo
     return thinking is not None and thinking.get("type") == "enabled"
 
 
-def write_choice(
-    request: ModelRequest, tools: list[JsonObject], body: JsonObject, names: NameTable, profile: Profile, losses: Losses
-) -> None:
+def write_choice(request: ModelRequest, body: JsonObject, names: NameTable, profile: Profile, losses: Losses) -> None:
     """Set `tool_choice`, as far as the rest of the body allows it."""
     choice = request.tool_choice
     parallel = request.parallel_calls
-    if not tools:
+    if not body.get("tools"):
         if choice is not None and choice.mode == "required":
             if choice.names:
                 raise NotExpressible("The tool choice names no tool that is on offer.", path="tool_choice")
@@ -86,7 +88,7 @@ def write_choice(
     if parallel is not None and mode != "none":
         written["disable_parallel_tool_use"] = not parallel
     if choice is not None:
-        give_back(written, own_private(choice.private, "tool_choice", losses))
+        give_back(written, take_own(choice.private, DIALECT, "tool_choice", losses))
     body["tool_choice"] = written
 
 
@@ -129,7 +131,7 @@ def write_format(output: OutputFormat | None, body: JsonObject, losses: Losses) 
     if output.type == "json" or output.schema is None:
         losses.add("format_approximated", "output", "JSON without a schema is asked for in the system prompt.")
         return
-    own = own_private(output.private, "output", losses)
+    own = take_own(output.private, DIALECT, "output", losses)
     schema = output.schema
     if "_own" not in own:
         converted = to_strict(schema)
@@ -151,7 +153,7 @@ def write_reasoning(request: ModelRequest, body: JsonObject, profile: Profile, l
     options = request.reasoning
     if options is None:
         return
-    own = own_private(options.private, "reasoning", losses)
+    own = take_own(options.private, DIALECT, "reasoning", losses)
     thinking = _thinking(options, profile, losses)
     if thinking is not None and not own.get("thinking"):
         thinking = _beside_choice(thinking, request, body, profile, losses)

@@ -1,4 +1,4 @@
-"""The dialect's name, what one endpoint or model wants beyond it, and how its private data is kept and given back.
+"""The dialect's name, and what one endpoint or model wants beyond it.
 
 Knows no model names: which model needs which profile is the provider's business.
 """
@@ -7,14 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from groundwire.codecs.wire.warnings import Losses
-from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.messages import Private
-
 DIALECT = "anthropic"
-"""Members of `private[DIALECT]` that begin with "_" are this codec's own notes on the shape; they never reach the wire."""
-
-_NOTHING: JsonObject = {}
 
 
 class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -40,26 +33,3 @@ class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_
 
 
 DEFAULT_PROFILE = Profile()
-
-
-def kept(members: JsonObject) -> Private:
-    """Members that only this dialect knows, as private data."""
-    return {DIALECT: members} if members else {}
-
-
-def own_private(private: Private, path: str, losses: Losses) -> JsonObject:
-    """What is ours of the private data; the rest is told as lost, except other codecs' notes on shape."""
-    if not private:
-        return _NOTHING
-    for dialect, members in private.items():
-        if dialect != DIALECT and not all(name.startswith("_") for name in members):
-            losses.add("private_dropped", path, f"Private data of {dialect} was left out.")
-    return private.get(DIALECT, _NOTHING)
-
-
-def give_back(block: JsonObject, own: JsonObject) -> JsonObject:
-    """Put the private members back where they were."""
-    for name, value in own.items():
-        if name[:1] != "_" and name not in block:
-            block[name] = value
-    return block

@@ -16,9 +16,10 @@ from groundwire.codecs.anthropic_messages.block_reading import (
     read_thinking,
 )
 from groundwire.codecs.anthropic_messages.declarations import read_tool
-from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
+from groundwire.codecs.anthropic_messages.profile import DIALECT
 from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.codecs.wire.pairing import without_beginning
+from groundwire.codecs.wire.private import keep, own_members, unknown_members
 from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
@@ -31,7 +32,6 @@ from groundwire.codecs.wire.reading import (
     optional_object,
     optional_text,
     required_text,
-    rest_of,
 )
 from groundwire.codecs.wire.recognition import refuse_foreign, require
 from groundwire.contracts.canonical import JsonObject
@@ -64,9 +64,9 @@ def decode_request(
     source = read_body(body, cache)
     require(source, "messages", DIALECT)
     refuse_foreign(source, DIALECT)
-    extras = rest_of(source, _KNOWN)
+    extras = unknown_members(source, _KNOWN)
     output_config = optional_object(source, "output_config") or {}
-    if rest := rest_of(output_config, frozenset({"effort", "format"})):
+    if rest := unknown_members(output_config, frozenset({"effort", "format"})):
         extras["output_config"] = rest
     tools = optional_list(source, "tools")
     stops = optional_list(source, "stop_sequences")
@@ -96,7 +96,7 @@ def decode_request(
         output=_read_format(source, output_config),
         reasoning=_read_reasoning(optional_object(source, "thinking"), output_config),
         stream=bool(streams) or stream,
-        extras=kept(extras),
+        extras=keep(DIALECT, extras),
     )
 
 
@@ -117,7 +117,7 @@ def _read_system(system: Any) -> tuple[TextPart, ...]:
             raise WireError("a system prompt is made of text blocks", path=f"system[{place}].type")
         parts.append(read_text(block, f"system[{place}]"))
     if len(parts) == 1:
-        private = {**parts[0].private.get(DIALECT, {}), "_blocks": True}
+        private = {**own_members(parts[0].private, DIALECT), "_blocks": True}
         parts[0] = structs.replace(parts[0], private={DIALECT: private})
     return tuple(parts)
 
@@ -146,7 +146,7 @@ def _read_messages(messages: list[Any]) -> list[Item]:
         if role == previous:
             items[start] = structs.replace(items[start], split=True)
         if len(message) > 2:
-            items[start] = _with_members(items[start], rest_of(message, _MESSAGE))
+            items[start] = _with_members(items[start], unknown_members(message, _MESSAGE))
         previous = role
     return items
 
@@ -155,7 +155,7 @@ def _with_members(item: Item, members: JsonObject) -> Item:
     """The unknown members of a message hang on its first item; a native one has no place for them."""
     if isinstance(item, NativeItem) or not members:
         return item
-    private = {**item.private.get(DIALECT, {}), "_message": members}
+    private = {**own_members(item.private, DIALECT), "_message": members}
     return structs.replace(item, private={DIALECT: private})
 
 
@@ -204,7 +204,7 @@ def _read_choice(source: JsonObject) -> ToolChoice:
     if kind not in _MODES:
         raise WireError("expected auto, any, tool or none", path="tool_choice.type")
     names = (required_text(source, "name", "tool_choice"),) if kind == "tool" else ()
-    private = kept(rest_of(source, _CHOICE))
+    private = keep(DIALECT, unknown_members(source, _CHOICE))
     return ToolChoice(mode=_MODES[kind], names=names, private=private)  # type: ignore[arg-type]
 
 
@@ -219,8 +219,8 @@ def _read_format(source: JsonObject, output_config: JsonObject) -> OutputFormat 
         return None
     if required_text(written, "type", path) != "json_schema":
         raise WireError("expected json_schema", path=f"{path}.type")
-    private = {"_own": True, **private, **rest_of(written, _FORMAT)}
-    return OutputFormat(type="schema", schema=optional_object(written, "schema", path), private=kept(private))
+    private = {"_own": True, **private, **unknown_members(written, _FORMAT)}
+    return OutputFormat(type="schema", schema=optional_object(written, "schema", path), private=keep(DIALECT, private))
 
 
 def _read_reasoning(thinking: JsonObject | None, output_config: JsonObject) -> ReasoningOptions | None:
@@ -235,4 +235,4 @@ def _read_reasoning(thinking: JsonObject | None, output_config: JsonObject) -> R
         kind = required_text(thinking, "type", "thinking")
         budget = 0 if kind == "disabled" else optional_int(thinking, "budget_tokens", "thinking")
         summary = {"summarized": True, "omitted": False}.get(optional_text(thinking, "display", "thinking") or "")
-    return ReasoningOptions(effort=effort, budget=budget, summary=summary, private=kept(private))
+    return ReasoningOptions(effort=effort, budget=budget, summary=summary, private=keep(DIALECT, private))

@@ -10,6 +10,7 @@ from groundwire.codecs.anthropic_messages.message_writing import (
 )
 from groundwire.codecs.anthropic_messages.option_writing import (
     JSON_ONLY,
+    offered_names,
     write_choice,
     write_format,
     write_reasoning,
@@ -17,20 +18,33 @@ from groundwire.codecs.anthropic_messages.option_writing import (
     write_tools,
 )
 from groundwire.codecs.anthropic_messages.profile import DEFAULT_PROFILE, DIALECT, Profile
+from groundwire.codecs.caching import ToolCache, write_once
+from groundwire.codecs.wire.freeform import freeform_names
 from groundwire.codecs.wire.ids import ANTHROPIC_IDS, IdTable
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.pairing import paired
+from groundwire.codecs.wire.private import note_extras, own_members, visible
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import TextPart
-from groundwire.contracts.requests import FunctionTool, ModelRequest
+from groundwire.contracts.requests import ModelRequest
 
 
-def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE) -> Encoded:
+def encode_request(
+    request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE, cache: ToolCache | None = None
+) -> Encoded:
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
-    tools = write_tools(request, names, profile, losses)
-    freeform = [tool.name for tool in request.tools if isinstance(tool, FunctionTool) and tool.freeform is not None]
+    offered = offered_names(request, profile)
+    tools = write_once(
+        cache,
+        request.tools,
+        (DIALECT, profile, offered),
+        names,
+        losses,
+        lambda table, own: write_tools(request.tools, offered, table, profile, own),
+    )
+    freeform = freeform_names(request.tools)
     blocks = BlockWriter(profile, names, IdTable(ANTHROPIC_IDS, losses), losses, freeform)
     leading = leading_instructions(request.items)
     places = range(leading, len(request.items))
@@ -46,14 +60,14 @@ def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE)
     if system is not None:
         body["system"] = system
     if tools:
-        body["tools"] = list(tools)
+        body["tools"] = tools
     _write_extras(request, body, losses)
     write_sampling(request, body, profile, losses)
     write_format(request.output, body, losses)
     write_reasoning(request, body, profile, losses)
     _end_thinking(messages, body, losses)
     _free_thinking(request, body, losses)
-    write_choice(request, tools, body, names, profile, losses)
+    write_choice(request, body, names, profile, losses)
     return Encoded(body=body, warnings=losses.taken(), names=names.names)
 
 
@@ -90,15 +104,11 @@ def _free_thinking(request: ModelRequest, body: JsonObject, losses: Losses) -> N
 def _write_extras(request: ModelRequest, body: JsonObject, losses: Losses) -> None:
     if request.stream:
         body["stream"] = True
-    for dialect, members in request.extras.items():
-        if dialect != DIALECT:
-            for name in members:
-                if not name.startswith("_"):
-                    losses.add("extra_dropped", f"extras.{dialect}.{name}", f"Only {dialect} knows this member.")
-            continue
-        if members.get("_stream"):
-            body["stream"] = request.stream
-        empty = members.get("_empty")
-        for name, value in {**(empty if isinstance(empty, dict) else {}), **members}.items():
-            if name[:1] != "_" and name not in body:
-                body[name] = dict(value) if isinstance(value, dict) else value
+    note_extras(request.extras, DIALECT, losses)
+    members = own_members(request.extras, DIALECT)
+    if members.get("_stream"):
+        body["stream"] = request.stream
+    empty = members.get("_empty")
+    for name, value in visible({**(empty if isinstance(empty, dict) else {}), **members}).items():
+        if name not in body:
+            body[name] = dict(value) if isinstance(value, dict) else value

@@ -11,13 +11,24 @@ from groundwire.codecs.anthropic_messages.block_reading import (
     read_text,
     read_thinking,
 )
-from groundwire.codecs.anthropic_messages.block_writing import media_note, write_citation
-from groundwire.codecs.anthropic_messages.endings import BROKEN, read_finish, read_usage, write_finish, write_usage
-from groundwire.codecs.anthropic_messages.profile import DIALECT, give_back, kept, own_private
+from groundwire.codecs.anthropic_messages.block_writing import write_citation
+from groundwire.codecs.anthropic_messages.finishes import BROKEN, read_finish, read_usage, write_finish, write_usage
+from groundwire.codecs.anthropic_messages.profile import DIALECT
 from groundwire.codecs.wire.building import withdraw_calls, would_run_cut
 from groundwire.codecs.wire.ids import ANTHROPIC_IDS, fit_id, unique_id
 from groundwire.codecs.wire.json import read_object
-from groundwire.codecs.wire.reading import as_object, expected, rest_of
+from groundwire.codecs.wire.media import media_note
+from groundwire.codecs.wire.private import (
+    give_back,
+    keep,
+    note_extras,
+    note_foreign,
+    own_members,
+    take_own,
+    unknown_members,
+    visible,
+)
+from groundwire.codecs.wire.reading import as_object, expected
 from groundwire.codecs.wire.results import object_arguments, wrap_arguments
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject
@@ -54,7 +65,7 @@ def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None
         items=withdraw_calls(items, finish.reason),
         finish=finish,
         usage=read_usage(source.get("usage")),
-        extras=kept(rest_of(source, MESSAGE_MEMBERS)),
+        extras=keep(DIALECT, unknown_members(source, MESSAGE_MEMBERS)),
     )
 
 
@@ -132,13 +143,9 @@ def encode_response(
 
 
 def write_extras(reply: Reply, body: JsonObject, losses: Losses) -> None:
-    for dialect, members in reply.extras.items():
-        if dialect == DIALECT:
-            give_back(body, members)
-            continue
-        for name in members:
-            if not name.startswith("_"):
-                losses.add("extra_dropped", f"extras.{dialect}.{name}", f"Only {dialect} knows this member.")
+    note_extras(reply.extras, DIALECT, losses)
+    own = visible(own_members(reply.extras, DIALECT))
+    body.update((name, value) for name, value in own.items() if name not in body)
 
 
 def _write_item(item: Item, path: str, content: list[JsonObject], losses: Losses) -> None:
@@ -159,14 +166,14 @@ def _write_item(item: Item, path: str, content: list[JsonObject], losses: Losses
 
 
 def write_message(item: Message, path: str, losses: Losses) -> list[JsonObject]:
-    own_private(item.private, path, losses)
+    note_foreign(item.private, DIALECT, path, losses)
     blocks: list[JsonObject] = []
     for part in item.parts:
         if isinstance(part, TextPart):
             block: JsonObject = {"type": "text", "text": part.text}
             if citations := write_citations(part, path, losses):
                 block["citations"] = list(citations)
-            blocks.append(give_back(block, own_private(part.private, path, losses)))
+            blocks.append(give_back(block, take_own(part.private, DIALECT, path, losses)))
         elif isinstance(part, MediaPart):
             losses.add("media_dropped", path, f"{part.media_type} has no place in an answer.")
             blocks.append({"type": "text", "text": media_note(part)})
@@ -189,7 +196,7 @@ def write_citations(part: TextPart, path: str, losses: Losses) -> list[JsonObjec
 
 def write_thoughts(item: ReasoningItem, path: str, losses: Losses) -> JsonObject | None:
     """Reasoning of another provider is shown without a signature, by which it is known when it comes back."""
-    own = own_private(item.private, path, losses)
+    own = take_own(item.private, DIALECT, path, losses)
     if own.get("_redacted"):
         return give_back({"type": "redacted_thinking"}, own)
     if not item.text and not own:
@@ -214,7 +221,7 @@ def _write_call(item: CallItem, path: str, losses: Losses) -> JsonObject | None:
         "name": call.name,
         "input": arguments,
     }
-    return give_back(block, own_private(item.private, path, losses))
+    return give_back(block, take_own(item.private, DIALECT, path, losses))
 
 
 def write_id(call_id: str, path: str, losses: Losses) -> str:

@@ -4,9 +4,9 @@ Blocks come one after the other in this dialect. So text that is interrupted goe
 comes while a call's arguments are still being written waits until they are whole.
 """
 
-from groundwire.codecs.anthropic_messages.endings import BROKEN, write_finish, write_usage
 from groundwire.codecs.anthropic_messages.failures import encode_error
-from groundwire.codecs.anthropic_messages.profile import DIALECT, give_back, own_private
+from groundwire.codecs.anthropic_messages.finishes import BROKEN, write_finish, write_usage
+from groundwire.codecs.anthropic_messages.profile import DIALECT
 from groundwire.codecs.anthropic_messages.responses import (
     write_citations,
     write_extras,
@@ -16,15 +16,15 @@ from groundwire.codecs.anthropic_messages.responses import (
 )
 from groundwire.codecs.wire.building import would_run_cut
 from groundwire.codecs.wire.json import dump
+from groundwire.codecs.wire.private import give_back, note_foreign, take_own
 from groundwire.codecs.wire.sse import write_event
 from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
     CallStarted,
-    Failure,
-    FailureKind,
     FinishReason,
     ItemEnded,
     ReasoningDelta,
@@ -160,7 +160,7 @@ class StreamEncoder:
             "name": part.name,
             "input": {},
         }
-        self._open("tool_use", part.index, give_back(block, own_private(part.private, path, self._losses)))
+        self._open("tool_use", part.index, give_back(block, take_own(part.private, DIALECT, path, self._losses)))
         self._delta({"type": "input_json_delta", "partial_json": ""})
 
     def _end_item(self, index: int, item: Item) -> None:
@@ -187,10 +187,10 @@ class StreamEncoder:
             for block in write_message(item, path, self._losses):
                 self._whole(block)
             return
-        own_private(item.private, path, self._losses)
+        note_foreign(item.private, DIALECT, path, self._losses)
         for part in item.parts:
             if isinstance(part, TextPart):
-                own_private(part.private, path, self._losses)
+                note_foreign(part.private, DIALECT, path, self._losses)
                 for citation in write_citations(part, path, self._losses):
                     self._open("text", index, {"type": "text", "text": ""})
                     self._delta({"type": "citations_delta", "citation": citation})

@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, dict_of, unknown_members
+from groundwire.codecs.gemini.casing import camel_keys, dict_of
 from groundwire.codecs.gemini.citations import citations_of
-from groundwire.codecs.gemini.finishes import decode_finish
+from groundwire.codecs.gemini.finishes import read_finish
 from groundwire.codecs.gemini.partial_arguments import PartialArguments
 from groundwire.codecs.gemini.parts import is_signed, read_model_part_leniently
-from groundwire.codecs.gemini.responses import CANDIDATE, odd_index, odd_shape
+from groundwire.codecs.gemini.profile import DIALECT
+from groundwire.codecs.gemini.response_reading import CANDIDATE, odd_index, odd_shape
 from groundwire.codecs.gemini.turns import id_prefix
 from groundwire.codecs.wire.building import ReplyBuilder, withdraw_calls
 from groundwire.codecs.wire.json import dump_text, without_halves
 from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.private import unknown_values
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, MediaPart, ReasoningItem, TextPart
 from groundwire.contracts.replies import Finish, FinishReason
@@ -45,7 +47,7 @@ class CandidateStream:
         """One chunk of this candidate."""
         if not candidate.keys() <= CANDIDATE:
             candidate = camel_keys(candidate)
-            self._keep(unknown_members(candidate, CANDIDATE))
+            self._keep(unknown_values(candidate, CANDIDATE))
         self._index = candidate.get("index")
         content = candidate.get("content")
         if content is not None:
@@ -140,7 +142,7 @@ class CandidateStream:
             self._call = self.builder.open(
                 "call", call_id=str(call_id) if is_given else made, name=original_name(name, self._names)
             )
-            members = unknown_members(part, _CALL_PART)
+            members = unknown_values(part, _CALL_PART)
             if not is_given:
                 members["_synthetic"] = True
             if members:
@@ -180,7 +182,7 @@ class CandidateStream:
 
     def end(self, blocked: Finish | None) -> tuple[tuple[Item, ...], Finish]:
         """The items and the reason. Without a reason the stream was cut, and none of its calls may run."""
-        reason = decode_finish(self.raw_finish, None, ()).reason if self.raw_finish else FinishReason.INCOMPLETE
+        reason = read_finish(self.raw_finish, None, ()).reason if self.raw_finish else FinishReason.INCOMPLETE
         self._end_call(complete=reason in _WHOLE_ENDS)
         self._cite()
         self._end_open()
@@ -189,7 +191,7 @@ class CandidateStream:
             self.members.update(odd_shape(self._content, None) or {})
         self.members.update(odd_index(self._index, self._place))
         if self.raw_finish:
-            finish = decode_finish(self.raw_finish, self._finish_message, items)
+            finish = read_finish(self.raw_finish, self._finish_message, items)
             return withdraw_calls(items, finish.reason), finish
         return withdraw_calls(items, reason), blocked or Finish(reason=reason)
 

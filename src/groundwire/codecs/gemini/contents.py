@@ -7,13 +7,13 @@ there were calls and in the order of the calls; the conversation begins with the
 from collections.abc import Iterable
 from typing import Any
 
-from groundwire.codecs.gemini.casing import DIALECT, own_members, sendable
 from groundwire.codecs.gemini.function_responses import write_response
 from groundwire.codecs.gemini.parts import is_unnamed, write_call, write_native, write_part, write_reasoning
-from groundwire.codecs.gemini.profiles import Profile
+from groundwire.codecs.gemini.profile import DIALECT, Profile
 from groundwire.codecs.wire.ids import GEMINI_IDS, derived_id
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.pairing import BEGINNING
+from groundwire.codecs.wire.private import note_foreign, own_members, take_own, visible
 from groundwire.codecs.wire.results import arguments_fragment, object_arguments, object_result, result_fragment
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
@@ -111,8 +111,8 @@ class ContentWriter:
             self._losses.add("role_changed", path, f"Gemini has no role {item.role!r}; this became a user turn.")
         content: Wire = {"role": "user", "parts": written or [{"text": ""}]}
         if item.private:
-            members = own_members(item.private, self._losses, path)
-            content.update(sendable(members))
+            members = take_own(item.private, DIALECT, path, self._losses)
+            content.update(visible(members))
             if "_role" in members and item.role == "user":
                 content["role"] = members["_role"]
             if content["role"] is None:
@@ -131,7 +131,7 @@ class ContentWriter:
 
     def _write_words(self, item: Message, path: str) -> None:
         if item.private:
-            own_members(item.private, self._losses, path)
+            note_foreign(item.private, DIALECT, path, self._losses)
         for index, part in enumerate(item.parts):
             if type(part) is TextPart and not part.private and not part.citations:
                 if part.text:
@@ -179,7 +179,7 @@ class ContentWriter:
             written: Wire = {"functionResponse": {"name": name, "id": wire_id, "response": response}}
         else:
             if not self._results and item.private:
-                self._results_role = item.private.get(DIALECT, {}).get("_role", "user")
+                self._results_role = own_members(item.private, DIALECT).get("_role", "user")
             media = None if self._profile.media_in_results else self._media
             written = write_response(item, wire_id, name, self._losses, f"items[{place}]", media=media)
         self._results.append((order, written))

@@ -5,18 +5,15 @@ from typing import Any
 
 from groundwire.codecs.wire.failures import (
     STATUS_OF,
-    body_text,
+    failure_from_http,
+    failure_from_success,
     is_context_full,
     kind_of_status,
-    read_body,
     read_duration,
-    retry_after,
-    should_retry,
+    value_text,
 )
-from groundwire.codecs.wire.json import dump_text
 from groundwire.contracts.canonical import JsonObject, JsonValue
-from groundwire.contracts.errors import WireError
-from groundwire.contracts.replies import Failure, FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
 
 _KINDS = {
     "INVALID_ARGUMENT": FailureKind.INVALID_REQUEST,
@@ -60,61 +57,28 @@ _BAD_KEYS = frozenset({"API_KEY_INVALID", "API_KEY_EXPIRED", "ACCESS_TOKEN_EXPIR
 
 
 def decode_error(status: int, body: bytes, headers: Mapping[str, str]) -> Failure:
-    """Any body, an HTML page included; errors of the unframed stream come wrapped in a list."""
-    error = error_in(read_body(body))
-    if error is None:
-        text = body_text(body).strip()
-        return Failure(
-            kind=kind_of_status(status),
-            message=text[:500] or f"HTTP {status} without a message",
-            status=status,
-            retry_after=retry_after(headers),
-            should_retry=should_retry(headers),
-            request_id=headers.get("x-request-id"),
-            body=body_text(body),
-        )
-    return failure_of(error, status=status, headers=headers, body=body_text(body))
+    return failure_from_http(status, body, headers, _read)
 
 
 def failure_in(body: bytes | JsonObject) -> Failure | None:
-    """An error that came with the status of a success; None for anything else, readable or not."""
-    if isinstance(body, bytes):
-        if b'"error"' not in body:
-            return None
-        value = read_body(body)
-        error = error_in(value) if not (isinstance(value, dict) and "candidates" in value) else None
-        return None if error is None else failure_of(error, body=body_text(body))
-    error = error_in(body) if "candidates" not in body else None
-    return None if error is None else failure_of(error)
+    """An error that came with the status of a success, or in a stream; None for anything else."""
+    return failure_from_success(body, _error_in, _read)
 
 
-def error_in(value: JsonValue) -> dict[str, Any] | None:
-    """The error object of a body, wrapped in a list or not."""
-    if isinstance(value, list) and value:
-        value = value[0]
-    if not isinstance(value, dict) or value.get("error") is None:
-        return None
-    error = value["error"]
-    if isinstance(error, dict):
-        return error
-    return {"message": error if isinstance(error, str) else _dumped(error)}
+def _error_in(body: JsonObject) -> JsonObject | None:
+    return body if body.get("error") is not None and "candidates" not in body else None
 
 
-def failure_of(
-    error: dict[str, Any], *, status: int = 0, headers: Mapping[str, str] | None = None, body: str | None = None
-) -> Failure:
-    """An error object, which may have come in a stream or in a body that claimed success."""
-    headers = headers or {}
+def _read(value: JsonValue, status: int | None, text: str) -> Failure:
+    error, message = _told(value, text)
     code, word = error.get("code"), error.get("status")
-    if not 400 <= status <= 599:
+    if status is None or not 400 <= status <= 599:
         status = code if isinstance(code, int) and 400 <= code <= 599 else _status_of(word)
     word = word if isinstance(word, str) else None
-    message = error.get("message")
-    message = message if isinstance(message, str) and message else f"HTTP {status} without a message"
+    message = message or f"HTTP {status} without a message"
     details = [detail for detail in _list(error.get("details")) if isinstance(detail, dict)]
     reason = _first_text(details, "reason")
     delays = [read_duration(detail.get("retryDelay")) for detail in details]
-    delay = next((delay for delay in delays if delay is not None), None)
     return Failure(
         kind=_kind(status, word, message, reason, details),
         message=message,
@@ -122,11 +86,21 @@ def failure_of(
         code=reason,
         type=word,
         param=_param(details),
-        retry_after=delay if delay is not None else retry_after(headers),
-        should_retry=should_retry(headers),
-        request_id=headers.get("x-request-id") or _first_text(details, "requestId"),
-        body=_dumped({"error": error}) if body is None else body,
+        retry_after=next((delay for delay in delays if delay is not None), None),
+        request_id=_first_text(details, "requestId"),
+        body=text,
     )
+
+
+def _told(value: JsonValue, text: str) -> tuple[dict[str, Any], str]:
+    """The error object and its message; a body that has none, such as a page of HTML, is a message itself."""
+    error = value.get("error") if isinstance(value, dict) else None
+    if error is None:
+        return {}, text.strip()[:500]
+    if isinstance(error, dict):
+        message = error.get("message")
+        return error, message if isinstance(message, str) else ""
+    return {}, error if isinstance(error, str) else value_text(error)
 
 
 def encode_error(failure: Failure) -> tuple[int, JsonObject]:
@@ -185,10 +159,3 @@ def _first_text(entries: list[dict[str, Any]], key: str) -> str | None:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _dumped(value: Any) -> str:
-    try:
-        return dump_text(value)
-    except WireError:
-        return ""

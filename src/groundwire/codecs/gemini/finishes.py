@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, dict_of
+from groundwire.codecs.gemini.casing import camel_keys, dict_of
+from groundwire.codecs.gemini.profile import DIALECT
 from groundwire.codecs.wire.building import unnamed_finish
 from groundwire.codecs.wire.reading import count_of
 from groundwire.codecs.wire.warnings import Losses
@@ -57,7 +58,7 @@ _TOOL_CALLS = FinishReason.TOOL_CALLS
 _END = FinishReason.END
 
 
-def decode_finish(raw: Any, message: Any, items: Iterable[Item]) -> Finish:
+def read_finish(raw: Any, message: Any, items: Iterable[Item]) -> Finish:
     """The calls in the content say whether a STOP asks for tools: Gemini has no reason of its own for that."""
     detail = message if isinstance(message, str) and message else None
     reason = _REASONS.get(raw) if isinstance(raw, str) else None
@@ -81,7 +82,7 @@ def blocked_finish(feedback: Any) -> Finish | None:
     return Finish(reason=FinishReason.PROMPT_BLOCKED, raw=raw, detail=detail, private={DIALECT: {}})
 
 
-def encode_finish(finish: Finish, losses: Losses) -> JsonObject:
+def write_finish(finish: Finish, losses: Losses) -> JsonObject:
     """The members of a candidate that say why it ended."""
     wire: JsonObject = {}
     if DIALECT in finish.private:
@@ -102,7 +103,7 @@ def _agrees(known: FinishReason, reason: FinishReason) -> bool:
     return known is reason or (known is FinishReason.END and reason is FinishReason.TOOL_CALLS)
 
 
-def decode_usage(value: Any) -> Usage | None:
+def read_usage(value: Any) -> Usage | None:
     """Zeros are left out on the wire; thoughts count as output, prompts of built-in tools as input."""
     if not isinstance(value, dict):
         return None
@@ -127,9 +128,9 @@ def decode_usage(value: Any) -> Usage | None:
     )
 
 
-def encode_usage(usage: Usage, losses: Losses) -> JsonObject:
+def write_usage(usage: Usage, losses: Losses) -> JsonObject:
     own = usage.private.get(DIALECT) if usage.private else None
-    if own is not None and decode_usage(own) == usage:
+    if own is not None and read_usage(own) == usage:
         return own
     if usage.cache_write:
         losses.add("usage_dropped", "usage.cache_write", "Gemini does not count what was written to a cache.")

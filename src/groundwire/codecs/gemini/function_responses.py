@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, own_members, sendable, unknown_members
-from groundwire.codecs.gemini.media_parts import is_media, media_note, read_media, write_media
+from groundwire.codecs.gemini.casing import camel_keys
+from groundwire.codecs.gemini.media_parts import is_media, read_media, write_media
 from groundwire.codecs.gemini.parts import is_unnamed
+from groundwire.codecs.gemini.profile import DIALECT
+from groundwire.codecs.wire.media import media_note
+from groundwire.codecs.wire.private import take_own, unknown_values, visible
 from groundwire.codecs.wire.reading import as_list, as_object, optional_text, required_text
 from groundwire.codecs.wire.results import object_result, text_result
 from groundwire.codecs.wire.warnings import Losses
@@ -49,8 +52,8 @@ def read_response(part: JsonObject, path: str, calls: OpenCalls, role: str | Non
     """`role` is the content's, if it was not `user`."""
     at = f"{path}.functionResponse"
     wire = camel_keys(as_object(part["functionResponse"], at))
-    members = unknown_members(part, _PART)
-    if further := unknown_members(wire, _RESPONSE):
+    members = unknown_values(part, _PART)
+    if further := unknown_values(wire, _RESPONSE):
         members["functionResponse"] = further
     name = required_text(wire, "name", at)
     wire_id = optional_text(wire, "id", at)
@@ -96,7 +99,7 @@ def write_response(
     item: ResultItem, wire_id: str | None, name: str, losses: Losses, path: str, *, media: list[JsonObject] | None
 ) -> JsonObject:
     """A part for the result. Media go into it, or onto the list `media` for models that take none in results."""
-    members = own_members(item.private, losses, path) if item.private else {}
+    members = take_own(item.private, DIALECT, path, losses) if item.private else {}
     wire: JsonObject = {"name": name}
     wire_id = members.get("_id", wire_id)  # type: ignore[assignment]
     if wire_id is not None:
@@ -126,7 +129,7 @@ def _write_media(item: ResultItem, wire: JsonObject, losses: Losses, path: str, 
                 inside.append(written)
             else:
                 losses.add("media_moved", at, "The model takes no media in results; a user message after it has them.")
-                texts.append(str(media_note(part)["text"]).replace(" left out]", " follows below]"))
+                texts.append(media_note(part, "follows below"))
                 media.append(written)
         elif isinstance(part, NativePart):
             if part.origin == DIALECT:
@@ -148,6 +151,6 @@ def _with_members(item: ResultItem, wire: JsonObject, text: str, members: JsonOb
         wire["response"] = object_result(text, failed=item.failed)
     further = members.get("functionResponse")
     if isinstance(further, dict):
-        wire.update(sendable(further))
-    beside = {key: value for key, value in sendable(members).items() if key != "functionResponse"}
+        wire.update(visible(further))
+    beside = {key: value for key, value in visible(members).items() if key != "functionResponse"}
     return {"functionResponse": wire, **beside}

@@ -1,7 +1,9 @@
 """Media on Gemini's wire: bytes in `inlineData`, addresses and uploaded files in `fileData`."""
 
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, own_members, sendable, unknown_members
-from groundwire.codecs.wire.media import decode_base64, encode_base64, guess_media_type, media_kind
+from groundwire.codecs.gemini.casing import camel_keys
+from groundwire.codecs.gemini.profile import DIALECT
+from groundwire.codecs.wire.media import decode_base64, encode_base64, guess_media_type, media_note
+from groundwire.codecs.wire.private import keep, take_own, unknown_values, visible
 from groundwire.codecs.wire.reading import as_object, optional_text, required_text
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
@@ -21,8 +23,8 @@ def read_media(part: JsonObject, path: str) -> MediaPart:
     """The media of a part, with everything else that stood beside it."""
     key = "inlineData" if part.get("inlineData") is not None else "fileData"
     wire = camel_keys(as_object(part[key], f"{path}.{key}"))
-    members = unknown_members(part, frozenset({key}))
-    if further := unknown_members(wire, _BLOB if key == "inlineData" else _FILE):
+    members = unknown_values(part, frozenset({key}))
+    if further := unknown_values(wire, _BLOB if key == "inlineData" else _FILE):
         members[key] = further
     media_type = optional_text(wire, "mimeType", f"{path}.{key}")
     name = optional_text(wire, "displayName", f"{path}.{key}")
@@ -31,20 +33,20 @@ def read_media(part: JsonObject, path: str) -> MediaPart:
             media_type = "application/octet-stream"
             members["_untyped"] = True
         data = decode_base64(required_text(wire, "data", f"{path}.{key}"), f"{path}.{key}.data")
-        return MediaPart(media_type=media_type, data=data, name=name, private={DIALECT: members} if members else {})
+        return MediaPart(media_type=media_type, data=data, name=name, private=keep(DIALECT, members))
     uri = required_text(wire, "fileUri", f"{path}.{key}")
     if media_type is None:
         media_type = guess_media_type(uri, "application/octet-stream")
         members["_untyped"] = True
     # Only Google can open its own uploads and buckets; any other address is open to everybody.
     if uri.startswith(_OPEN_ADDRESSES) and not uri.startswith(_OWN_HOST):
-        return MediaPart(media_type=media_type, url=uri, name=name, private={DIALECT: members} if members else {})
+        return MediaPart(media_type=media_type, url=uri, name=name, private=keep(DIALECT, members))
     return MediaPart(media_type=media_type, file_id=uri, name=name, private={DIALECT: members})
 
 
 def write_media(part: MediaPart, losses: Losses, path: str) -> JsonObject:
     """A part for the media, or a note in words where Gemini has no access to it."""
-    members = own_members(part.private, losses, path) if part.private else {}
+    members = take_own(part.private, DIALECT, path, losses) if part.private else {}
     if part.detail not in (None, "auto"):
         losses.add("option_dropped", path, f"An image cannot be looked at with the detail {part.detail!r}.")
     wire: JsonObject = {}
@@ -57,7 +59,7 @@ def write_media(part: MediaPart, losses: Losses, path: str) -> JsonObject:
         uri = part.url or part.file_id
         if uri is None or (part.url is None and DIALECT not in part.private and not _is_own_file(uri)):
             losses.add("media_dropped", path, "Gemini cannot open this file.")
-            return media_note(part)
+            return {"text": media_note(part)}
         key = "fileData"
         media_type = part.media_type if "*" not in part.media_type else guess_media_type(uri, part.media_type)
         if "_untyped" not in members and "*" not in media_type:
@@ -67,16 +69,8 @@ def write_media(part: MediaPart, losses: Losses, path: str) -> JsonObject:
         wire["displayName"] = part.name
     further = members.get(key)
     if isinstance(further, dict):
-        wire.update(sendable(further))
-    return {key: wire, **{name: value for name, value in sendable(members).items() if name != key}}
-
-
-def media_note(part: MediaPart) -> JsonObject:
-    return {
-        "text": f"[{media_kind(part.media_type)} {part.name or part.url or part.file_id or ''} left out]".replace(
-            "  ", " "
-        )
-    }
+        wire.update(visible(further))
+    return {key: wire, **{name: value for name, value in visible(members).items() if name != key}}
 
 
 def _is_own_file(uri: str) -> bool:

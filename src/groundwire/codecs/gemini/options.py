@@ -7,11 +7,12 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, own_members, sendable, unknown_members
-from groundwire.codecs.gemini.outputs import OUTPUT_MEMBERS, encode_output, read_output
-from groundwire.codecs.gemini.profiles import Profile
-from groundwire.codecs.gemini.thinking import decode_thinking, encode_thinking
+from groundwire.codecs.gemini.casing import camel_keys
+from groundwire.codecs.gemini.outputs import OUTPUT_MEMBERS, read_output, write_output
+from groundwire.codecs.gemini.profile import DIALECT, Profile
+from groundwire.codecs.gemini.thinking import read_thinking, write_thinking
 from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.private import keep, take_own, unknown_values, visible
 from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
@@ -51,7 +52,7 @@ _AUTO = ToolChoice()
 Options = tuple[Sampling, int | None, OutputFormat | None, ReasoningOptions | None, JsonObject]
 
 
-def decode_generation(value: Any) -> Options:
+def read_generation(value: Any) -> Options:
     """Sampling, length, output format, reasoning, and the members that have no other place."""
     path = "generationConfig"
     wire = camel_keys(as_object(value, path))
@@ -67,15 +68,15 @@ def decode_generation(value: Any) -> Options:
         count=optional_int(wire, "candidateCount", path),
     )
     thinking = wire.get("thinkingConfig")
-    reasoning = None if thinking is None else decode_thinking(thinking, f"{path}.thinkingConfig")
-    members = unknown_members(wire, _GENERATION)
+    reasoning = None if thinking is None else read_thinking(thinking, f"{path}.thinkingConfig")
+    members = unknown_values(wire, _GENERATION)
     output = read_output({key: members[key] for key in OUTPUT_MEMBERS if key in members})
     if output is not None:
         members = {key: member for key, member in members.items() if key not in OUTPUT_MEMBERS}
     return sampling, optional_int(wire, "maxOutputTokens", path), output, reasoning, members
 
 
-def encode_generation(request: ModelRequest, losses: Losses, profile: Profile) -> JsonObject:
+def write_generation(request: ModelRequest, losses: Losses, profile: Profile) -> JsonObject:
     wire: JsonObject = {}
     sampling = request.sampling
     if sampling is not _NO_SAMPLING:
@@ -84,9 +85,9 @@ def encode_generation(request: ModelRequest, losses: Losses, profile: Profile) -
     if request.max_output_tokens is not None:
         wire["maxOutputTokens"] = request.max_output_tokens
     if request.output is not None:
-        wire.update(encode_output(request.output, losses, profile))
+        wire.update(write_output(request.output, losses, profile))
     if request.reasoning is not None:
-        thinking = encode_thinking(request.reasoning, losses, profile)
+        thinking = write_thinking(request.reasoning, losses, profile)
         if thinking is not None:
             wire["thinkingConfig"] = thinking
     for name in profile.dropped_options:
@@ -97,10 +98,10 @@ def encode_generation(request: ModelRequest, losses: Losses, profile: Profile) -
     return wire
 
 
-def decode_choice(value: Any) -> tuple[ToolChoice | None, JsonObject]:
+def read_choice(value: Any) -> tuple[ToolChoice | None, JsonObject]:
     """The tool choice of a `toolConfig`, and its other members."""
     wire = camel_keys(as_object(value, "toolConfig"))
-    members = unknown_members(wire, frozenset({"functionCallingConfig"}))
+    members = unknown_values(wire, frozenset({"functionCallingConfig"}))
     if wire.get("functionCallingConfig") is None:
         return None, members
     path = "toolConfig.functionCallingConfig"
@@ -109,14 +110,14 @@ def decode_choice(value: Any) -> tuple[ToolChoice | None, JsonObject]:
     allowed = calling.get("allowedFunctionNames")
     names = () if allowed is None else _texts(allowed, f"{path}.allowedFunctionNames")
     canonical = _MODES.get((mode or "AUTO").upper(), "auto")
-    private = unknown_members(calling, _CALLING)
+    private = unknown_values(calling, _CALLING)
     if mode != _usual_mode(canonical, names):
         private["_mode"] = mode
-    choice = ToolChoice(mode=canonical, names=names, private={DIALECT: private} if private else {})  # type: ignore[arg-type]
+    choice = ToolChoice(mode=canonical, names=names, private=keep(DIALECT, private))  # type: ignore[arg-type]
     return choice, members
 
 
-def encode_choice(request: ModelRequest, names: NameTable, losses: Losses, profile: Profile) -> JsonObject | None:
+def write_choice(request: ModelRequest, names: NameTable, losses: Losses, profile: Profile) -> JsonObject | None:
     """The `functionCallingConfig`; None to leave the decision to Gemini's own default."""
     choice = request.tool_choice
     if choice == _AUTO and names.names and request.parallel_calls is None and not _wants_strict(request):
@@ -129,7 +130,7 @@ def encode_choice(request: ModelRequest, names: NameTable, losses: Losses, profi
         wants_strict = False
     if choice is None:
         return {"mode": "VALIDATED"} if wants_strict else None
-    members = own_members(choice.private, losses, "tool_choice") if choice.private else {}
+    members = take_own(choice.private, DIALECT, "tool_choice", losses) if choice.private else {}
     if not members and not names.names:
         if choice.mode == "required":
             losses.add("choice_approximated", "tool_choice", "Without functions there is nothing to choose.")
@@ -144,7 +145,7 @@ def encode_choice(request: ModelRequest, names: NameTable, losses: Losses, profi
     wire: JsonObject = {} if mode is None else {"mode": mode}
     if choice.names:
         wire["allowedFunctionNames"] = [names.wire(name) for name in choice.names]
-    wire.update(sendable(members))
+    wire.update(visible(members))
     return wire
 
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, own_members
-from groundwire.codecs.gemini.profiles import Profile
+from groundwire.codecs.gemini.casing import camel_keys
+from groundwire.codecs.gemini.profile import DIALECT, Profile
 from groundwire.codecs.schemas.conversions import Conversion, SchemaWarning
 from groundwire.codecs.schemas.forms import from_openapi_subset, to_json_schema_subset, to_openapi_subset
+from groundwire.codecs.wire.private import take_own
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Private
@@ -40,8 +41,8 @@ def read_output(members: JsonObject) -> OutputFormat | None:
     return OutputFormat(type="json" if schema is None else "schema", schema=schema, private=private)
 
 
-def encode_output(output: OutputFormat, losses: Losses, profile: Profile) -> JsonObject:
-    members = own_members(output.private, losses, "output").get("_members") if output.private else None
+def write_output(output: OutputFormat, losses: Losses, profile: Profile) -> JsonObject:
+    members = take_own(output.private, DIALECT, "output", losses).get("_members") if output.private else None
     if isinstance(members, dict):
         read = read_output(members)
         if read is not None and read.type == output.type and read.schema == output.schema:

@@ -6,17 +6,12 @@ Google ran, its searches) becomes a native item as a whole.
 
 from collections.abc import Mapping
 
-from groundwire.codecs.gemini.casing import (
-    DIALECT,
-    camel_keys,
-    dict_of,
-    own_members,
-    sendable,
-    unknown_members,
-)
+from groundwire.codecs.gemini.casing import camel_keys, dict_of
 from groundwire.codecs.gemini.media_parts import is_media, read_media, write_media
+from groundwire.codecs.gemini.profile import DIALECT
 from groundwire.codecs.wire.json import dump
 from groundwire.codecs.wire.names import NameTable, original_name
+from groundwire.codecs.wire.private import take_own, unknown_values, visible
 from groundwire.codecs.wire.reading import as_object, expected, optional_text, required_text
 from groundwire.codecs.wire.results import object_arguments, unwrap_arguments, wrap_arguments
 from groundwire.codecs.wire.warnings import Losses
@@ -53,8 +48,8 @@ def read_model_part(part: JsonObject, path: str, made_id: str, names: Mapping[st
         if not isinstance(text, str):
             raise expected(f"{path}.text", "a string", text)
         if part.get("thought") is True:
-            return ReasoningItem(text=text, private={DIALECT: unknown_members(part, _THOUGHT)})
-        members = unknown_members(part, _TEXT)
+            return ReasoningItem(text=text, private={DIALECT: unknown_values(part, _THOUGHT)})
+        members = unknown_values(part, _TEXT)
         return TextPart(text=text, private={DIALECT: members} if members or not text else {})
     if is_media(part) and part.get("thought") is not True:
         return read_media(part, path)
@@ -78,14 +73,14 @@ def read_model_part_leniently(part: JsonObject, made_id: str, names: Mapping[str
         raw=(args if args.strip() else "{}") if isinstance(args, str) else "{}",
         origin=DIALECT,
     )
-    members: JsonObject = {**unknown_members(part, _CALL_PART), "_functionCall": part["functionCall"]}
+    members: JsonObject = {**unknown_values(part, _CALL_PART), "_functionCall": part["functionCall"]}
     return CallItem(call=call, complete=is_text, private={DIALECT: members})
 
 
 def read_call(part: JsonObject, path: str, made_id: str, names: Mapping[str, str]) -> CallItem:
     wire = camel_keys(as_object(part["functionCall"], f"{path}.functionCall"))
-    members = unknown_members(part, _CALL_PART) if len(part) > 1 else {}
-    if further := unknown_members(wire, _CALL):
+    members = unknown_values(part, _CALL_PART) if len(part) > 1 else {}
+    if further := unknown_values(wire, _CALL):
         members["functionCall"] = further
     call_id = optional_text(wire, "id", f"{path}.functionCall")
     if not call_id:
@@ -117,9 +112,9 @@ def call_item(
 def write_call(item: CallItem, wire_id: str | None, name: str, losses: Losses, path: str) -> JsonObject:
     """A part for the call. `wire_id` None: it is sent without an id, as it came."""
     call = item.call
-    members = own_members(item.private, losses, path) if item.private else {}
+    members = take_own(item.private, DIALECT, path, losses) if item.private else {}
     if "_functionCall" in members:
-        return {"functionCall": members["_functionCall"], **sendable(members)}
+        return {"functionCall": members["_functionCall"], **visible(members)}
     wire: JsonObject = {"name": name}
     if wire_id is not None:
         wire["id"] = wire_id
@@ -133,8 +128,8 @@ def write_call(item: CallItem, wire_id: str | None, name: str, losses: Losses, p
         return {"functionCall": wire}
     further = members.get("functionCall")
     if isinstance(further, dict):
-        wire.update(sendable(further))
-    return {"functionCall": wire, **{key: value for key, value in sendable(members).items() if key != "functionCall"}}
+        wire.update(visible(further))
+    return {"functionCall": wire, **{key: value for key, value in visible(members).items() if key != "functionCall"}}
 
 
 def is_unnamed(item: CallItem) -> bool:
@@ -148,7 +143,7 @@ def write_part(part: Part, losses: Losses, path: str) -> JsonObject | None:
         if part.citations:
             losses.add("citation_dropped", path, "Gemini has no place for citations in a message.")
         if part.private:
-            return {"text": part.text, **sendable(own_members(part.private, losses, path))}
+            return {"text": part.text, **visible(take_own(part.private, DIALECT, path, losses))}
         return {"text": part.text}
     if isinstance(part, MediaPart):
         return write_media(part, losses, path)
@@ -169,7 +164,7 @@ def write_reasoning(item: ReasoningItem, losses: Losses, path: str) -> JsonObjec
     if DIALECT not in item.private:
         losses.add("reasoning_dropped", path, "Thoughts of another provider mean nothing to Gemini.")
         return None
-    return {"text": item.text, "thought": True, **sendable(own_members(item.private, losses, path))}
+    return {"text": item.text, "thought": True, **visible(take_own(item.private, DIALECT, path, losses))}
 
 
 def is_signed(part: TextPart | ReasoningItem) -> bool:

@@ -3,13 +3,15 @@
 from typing import Any
 
 from groundwire.codecs.caching import ToolCache, once, read_body
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, unknown_members
+from groundwire.codecs.gemini.casing import camel_keys
 from groundwire.codecs.gemini.function_responses import OpenCalls, read_response
 from groundwire.codecs.gemini.media_parts import is_media, read_media
-from groundwire.codecs.gemini.options import decode_choice, decode_generation
-from groundwire.codecs.gemini.tools import decode_tools
+from groundwire.codecs.gemini.options import read_choice, read_generation
+from groundwire.codecs.gemini.profile import DIALECT
+from groundwire.codecs.gemini.tools import read_tools
 from groundwire.codecs.gemini.turns import TurnReader
 from groundwire.codecs.wire.pairing import without_beginning
+from groundwire.codecs.wire.private import keep, unknown_values
 from groundwire.codecs.wire.reading import as_list, as_object, expected, optional_text
 from groundwire.codecs.wire.recognition import require
 from groundwire.contracts.canonical import JsonObject
@@ -30,22 +32,22 @@ def decode_request(
 ) -> ModelRequest:
     wire = camel_keys(read_body(body, cache))
     require(wire, "contents", DIALECT)
-    extras = unknown_members(wire, _TOP)
+    extras = unknown_values(wire, _TOP)
     if not model:
         model = (optional_text(wire, "model") or "").removeprefix("models/")
     sampling, most, output, reasoning = _NO_SAMPLING, None, None, None
     if wire.get("generationConfig") is not None:
-        sampling, most, output, reasoning, members = decode_generation(wire["generationConfig"])
+        sampling, most, output, reasoning, members = read_generation(wire["generationConfig"])
         if members or not wire["generationConfig"]:
             extras["generationConfig"] = members
     choice = None
     if wire.get("toolConfig") is not None:
-        choice, members = decode_choice(wire["toolConfig"])
+        choice, members = read_choice(wire["toolConfig"])
         if members or choice is None:
             extras["toolConfig"] = members
     tools: list[DeclaredTool] = []
     if wire.get("tools") is not None:
-        tools, shape = once(cache, wire["tools"], DIALECT, lambda: decode_tools(wire["tools"], "tools"))
+        tools, shape = once(cache, wire["tools"], DIALECT, lambda: read_tools(wire["tools"], "tools"))
         if shape is not None or not tools:
             extras["_tools"] = shape or []  # type: ignore[assignment]
     instructions, further = _read_instructions(wire.get("systemInstruction"))
@@ -62,7 +64,7 @@ def decode_request(
         output=output,
         reasoning=reasoning,
         stream=stream,
-        extras={DIALECT: extras} if extras else {},
+        extras=keep(DIALECT, extras),
     )
 
 
@@ -77,7 +79,7 @@ def _read_instructions(value: Any) -> tuple[tuple[TextPart, ...], JsonObject]:
         if not isinstance(read, TextPart):
             raise WireError("must be text", path=f"{path}.parts[{place}]")
         texts.append(read)
-    return tuple(texts), unknown_members(wire, _PARTS)
+    return tuple(texts), unknown_values(wire, _PARTS)
 
 
 def _read_contents(value: Any) -> tuple[Item, ...]:
@@ -144,7 +146,7 @@ def _read_user_content(wire: JsonObject, role: str | None, parts: list[Any], pat
 
 def _user_message(wire: JsonObject, role: str | None, parts: list[Part]) -> Message:
     speaker = _ROLES.get(role or "", role or "user")
-    members = {} if len(wire) <= 2 else unknown_members(wire, _CONTENT)
+    members = {} if len(wire) <= 2 else unknown_values(wire, _CONTENT)
     if role != speaker:
         members["_role"] = role
     if not members:
@@ -160,8 +162,8 @@ def _read_user_part(entry: Any, path: str) -> Part:
             raise expected(f"{path}.text", "a string", text)
         if len(part) == 1:
             return TextPart(text=text)
-        members = unknown_members(part, _TEXT)
-        return TextPart(text=text, private={DIALECT: members} if members else {})
+        members = unknown_values(part, _TEXT)
+        return TextPart(text=text, private=keep(DIALECT, members))
     if is_media(part):
         return read_media(part, path)
     return NativePart(origin=DIALECT, value=part)

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundwire.codecs.caching import ToolCache
-from groundwire.codecs.gemini.casing import DIALECT, sendable
 from groundwire.codecs.gemini.contents import ContentWriter
 from groundwire.codecs.gemini.declarations import NAME_RULE
-from groundwire.codecs.gemini.options import encode_choice, encode_generation
+from groundwire.codecs.gemini.options import write_choice, write_generation
 from groundwire.codecs.gemini.parts import write_part
-from groundwire.codecs.gemini.profiles import Profile
-from groundwire.codecs.gemini.tools import encode_tools
+from groundwire.codecs.gemini.profile import DIALECT, Profile
+from groundwire.codecs.gemini.tools import write_tools
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.pairing import paired
+from groundwire.codecs.wire.private import note_extras, own_members, visible
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Item, Message
@@ -30,7 +30,8 @@ def encode_request(
     names = NameTable(NAME_RULE, losses, request.tools)
     extras: dict[str, Any] = {}
     if request.extras:
-        extras = _own_extras(request, losses)
+        note_extras(request.extras, DIALECT, losses)
+        extras = own_members(request.extras, DIALECT)
     body: JsonObject = {}
     instructions, items = _instructions(request, losses)
     if instructions:
@@ -42,15 +43,15 @@ def encode_request(
     places = range(len(request.items) - len(items), len(request.items))
     writer = ContentWriter(names, losses, profile, fragments=fragments)
     body["contents"] = writer.write(paired(items, losses, places=places))  # type: ignore[assignment]
-    choice = encode_choice(request, names, losses, profile)
+    choice = write_choice(request, names, losses, profile)
     if choice is not None or "toolConfig" in extras:
         calling: JsonObject = {} if choice is None else {"functionCallingConfig": choice}
         body["toolConfig"] = {**calling, **extras.get("toolConfig", {})}
-    generation = encode_generation(request, losses, profile)
+    generation = write_generation(request, losses, profile)
     if generation or "generationConfig" in extras:
         body["generationConfig"] = {**generation, **extras.get("generationConfig", {})}
     if extras:
-        body.update((key, value) for key, value in sendable(extras).items() if key not in body)
+        body.update((key, value) for key, value in visible(extras).items() if key not in body)
     return Encoded(body=body, warnings=losses.taken(), names=names.names)
 
 
@@ -58,20 +59,11 @@ def _write_tools(
     request: ModelRequest, names: NameTable, losses: Losses, profile: Profile, shape: Any, cache: ToolCache | None
 ) -> Any:
     if cache is None or shape is not None:
-        return encode_tools(request.tools, names, losses, profile, shape=shape)
+        return write_tools(request.tools, names, losses, profile, shape=shape)
     tools = request.tools
     return cache.write(
-        tools, (DIALECT, profile), names, losses, lambda table, own: encode_tools(tools, table, own, profile)
+        tools, (DIALECT, profile), names, losses, lambda table, own: write_tools(tools, table, own, profile)
     )
-
-
-def _own_extras(request: ModelRequest, losses: Losses) -> dict[str, Any]:
-    for dialect, members in request.extras.items():
-        if dialect != DIALECT:
-            for name in members:
-                if name[:1] != "_":
-                    losses.add("extra_dropped", f"extras.{dialect}.{name}", f"Only {dialect} knows this member.")
-    return request.extras.get(DIALECT) or {}
 
 
 def _instructions(request: ModelRequest, losses: Losses) -> tuple[list[JsonValue], Sequence[Item]]:

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from groundwire.codecs.gemini.casing import DIALECT, own_members, sendable
 from groundwire.codecs.gemini.citations import CITED
-from groundwire.codecs.gemini.finishes import NO_CANDIDATES, encode_finish, encode_usage
+from groundwire.codecs.gemini.finishes import NO_CANDIDATES, write_finish, write_usage
 from groundwire.codecs.gemini.parts import is_unnamed, write_call, write_native, write_part, write_reasoning
+from groundwire.codecs.gemini.profile import DIALECT
 from groundwire.codecs.wire.ids import GEMINI_IDS, IdTable
+from groundwire.codecs.wire.private import note_extras, note_foreign, own_members, visible
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Citation, Item, Message, NativeItem, ReasoningItem, TextPart
@@ -30,7 +31,7 @@ def encode_response(
         candidates: list[Any] = []
         for place, (items, finish) in enumerate(answers):
             parts = write_items(items, finish, losses)
-            candidates.append(candidate_of(place, parts, items, encode_finish(finish, losses), extras))
+            candidates.append(candidate_of(place, parts, items, write_finish(finish, losses), extras))
         body["candidates"] = candidates
     body.update(closing_members(reply, request, extras, losses))
     return Encoded(body=body, warnings=losses.taken())
@@ -38,11 +39,8 @@ def encode_response(
 
 def own_extras(reply: Reply, losses: Losses) -> dict[str, Any]:
     """The members that came with a Gemini response; another dialect's are noted as left out."""
-    for dialect, members in reply.extras.items():
-        if dialect != DIALECT:
-            for name in sendable(members):
-                losses.add("extra_dropped", f"extras.{dialect}.{name}", f"Only {dialect} knows this member.")
-    return reply.extras.get(DIALECT) or {}
+    note_extras(reply.extras, DIALECT, losses)
+    return own_members(reply.extras, DIALECT)
 
 
 def is_answer(reply: Reply) -> bool:
@@ -69,7 +67,7 @@ def candidate_of(
         candidate["index"] = place
     if members.keys().isdisjoint(CITED) and (sources := _citations(items)):
         candidate["citationMetadata"] = {"citations": list(sources)}
-    candidate.update(sendable(members))
+    candidate.update(visible(members))
     return candidate
 
 
@@ -79,13 +77,13 @@ def closing_members(reply: Reply, request: ModelRequest | None, extras: dict[str
     if reply.finish.reason is FinishReason.PROMPT_BLOCKED and "promptFeedback" not in extras:
         members["promptFeedback"] = _feedback(reply.finish)
     if reply.usage is not None:
-        members["usageMetadata"] = encode_usage(reply.usage, losses)
+        members["usageMetadata"] = write_usage(reply.usage, losses)
     model = reply.model or (request.model if request is not None else "")
     if model:
         members["modelVersion"] = model
     if reply.reply_id:
         members["responseId"] = reply.reply_id
-    members.update((key, value) for key, value in sendable(extras).items() if key != "candidates" or value == [])
+    members.update((key, value) for key, value in visible(extras).items() if key != "candidates" or value == [])
     return members
 
 
@@ -108,7 +106,7 @@ def write_item(item: Item, finish: Finish | None, losses: Losses, path: str, ids
     """The parts of one item."""
     if isinstance(item, Message):
         if item.private:
-            own_members(item.private, losses, path)
+            note_foreign(item.private, DIALECT, path, losses)
         written = [write_part(without_citations(part), losses, path) for part in item.parts]
         return [part for part in written if part is not None]
     if isinstance(item, CallItem):
@@ -143,7 +141,7 @@ def write_thought(item: ReasoningItem, losses: Losses, path: str) -> JsonObject 
     if DIALECT in item.private:
         return write_reasoning(item, losses, path)
     if item.private:
-        own_members(item.private, losses, path)
+        note_foreign(item.private, DIALECT, path, losses)
     return {"text": item.text, "thought": True} if item.text else None
 
 

@@ -6,10 +6,10 @@ Gemini itself does it. The array form is what clients get that did not ask for s
 
 from typing import Any
 
-from groundwire.codecs.gemini.casing import own_members, sendable
 from groundwire.codecs.gemini.failures import encode_error
-from groundwire.codecs.gemini.finishes import encode_finish
+from groundwire.codecs.gemini.finishes import write_finish
 from groundwire.codecs.gemini.parts import write_part
+from groundwire.codecs.gemini.profile import DIALECT
 from groundwire.codecs.gemini.response_writing import (
     candidate_of,
     closing_members,
@@ -21,15 +21,15 @@ from groundwire.codecs.gemini.response_writing import (
 )
 from groundwire.codecs.wire.ids import GEMINI_IDS, IdTable
 from groundwire.codecs.wire.json import dump
+from groundwire.codecs.wire.private import note_foreign, take_own, visible
 from groundwire.codecs.wire.sse import write_event
 from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Message, ReasoningItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
     CallStarted,
-    Failure,
-    FailureKind,
     ItemEnded,
     ReasoningDelta,
     RefusalDelta,
@@ -121,7 +121,7 @@ class StreamEncoder:
         if isinstance(item, Message):
             parts = self._rest_of_message(item, path, was_sent=part.index in self._sent)
         elif isinstance(item, ReasoningItem) and part.index in self._sent:
-            members = sendable(own_members(item.private, self._losses, path)) if item.private else {}
+            members = visible(take_own(item.private, DIALECT, path, self._losses)) if item.private else {}
             parts = [{"text": "", "thought": True, **members}] if members else []
         else:
             parts = write_item(item, None, self._losses, path, self._ids)
@@ -130,14 +130,14 @@ class StreamEncoder:
     def _rest_of_message(self, item: Message, path: str, *, was_sent: bool) -> list[JsonObject]:
         parts: list[JsonObject] = []
         if item.private:
-            own_members(item.private, self._losses, path)
+            note_foreign(item.private, DIALECT, path, self._losses)
         for part in item.parts:
             if not was_sent or not isinstance(part, (TextPart, RefusalPart)):
                 written = write_part(without_citations(part), self._losses, path)
                 if written is not None and written != {"text": ""}:
                     parts.append(written)
             elif isinstance(part, TextPart) and part.private:
-                members = sendable(own_members(part.private, self._losses, path))
+                members = visible(take_own(part.private, DIALECT, path, self._losses))
                 if members:
                     parts.append({"text": "", **members})
         return parts
@@ -150,12 +150,12 @@ class StreamEncoder:
             held: list[JsonObject] = []
             for path, item in self._held:
                 held.extend(write_item(item, reply.finish, self._losses, path, self._ids))
-            ending = encode_finish(reply.finish, self._losses)
+            ending = write_finish(reply.finish, self._losses)
             last = held or ([{"text": ""}] if reply.items else [])
             body["candidates"] = [candidate_of(0, last, reply.items, ending, extras)]
             for place, other in enumerate(reply.alternatives, 1):
                 parts = write_items(other.items, other.finish, self._losses)
-                ending = encode_finish(other.finish, self._losses)
+                ending = write_finish(other.finish, self._losses)
                 body["candidates"].append(candidate_of(place, parts, other.items, ending, extras))
         body.update({**self._head, **closing_members(reply, self._request, extras, self._losses)})
         return self._frame(body)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, own_members, sendable, unknown_members
-from groundwire.codecs.gemini.profiles import Profile
+from groundwire.codecs.gemini.casing import camel_keys
+from groundwire.codecs.gemini.profile import DIALECT, Profile
+from groundwire.codecs.wire.private import keep, take_own, unknown_values, visible
 from groundwire.codecs.wire.reading import as_object, optional_bool, optional_int, optional_text
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
@@ -16,9 +17,9 @@ _LEVELS = {"MINIMAL": 0, "LOW": 1, "MEDIUM": 2, "HIGH": 3}
 _BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576, "xhigh": 24_576, "max": 24_576}
 
 
-def decode_thinking(value: Any, path: str) -> ReasoningOptions:
+def read_thinking(value: Any, path: str) -> ReasoningOptions:
     wire = camel_keys(as_object(value, path))
-    members = unknown_members(wire, _KNOWN)
+    members = unknown_values(wire, _KNOWN)
     level = optional_text(wire, "thinkingLevel", path)
     budget = optional_int(wire, "thinkingBudget", path)
     if level is not None and level not in _LEVELS:
@@ -31,12 +32,12 @@ def decode_thinking(value: Any, path: str) -> ReasoningOptions:
         effort=None if level is None else level.lower(),
         budget=budget,
         summary=optional_bool(wire, "includeThoughts", path),
-        private={DIALECT: members} if members else {},
+        private=keep(DIALECT, members),
     )
 
 
-def encode_thinking(options: ReasoningOptions, losses: Losses, profile: Profile) -> JsonObject | None:
-    members = own_members(options.private, losses, "reasoning") if options.private else {}
+def write_thinking(options: ReasoningOptions, losses: Losses, profile: Profile) -> JsonObject | None:
+    members = take_own(options.private, DIALECT, "reasoning", losses) if options.private else {}
     if profile.thinking == "none":
         if options.effort not in (None, "none") or options.budget or options.summary:
             losses.add("option_dropped", "reasoning", "The model does not think.")
@@ -54,7 +55,7 @@ def encode_thinking(options: ReasoningOptions, losses: Losses, profile: Profile)
             losses.add("option_dropped", "reasoning.budget", "Level and budget exclude each other; the level was sent.")
     elif options.budget is not None:
         wire["thinkingBudget"] = options.budget
-    wire.update(sendable(members))
+    wire.update(visible(members))
     return wire
 
 

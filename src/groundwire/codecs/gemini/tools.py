@@ -3,24 +3,25 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, own_members, sendable, unknown_members
-from groundwire.codecs.gemini.profiles import Profile
+from groundwire.codecs.gemini.casing import camel_keys
+from groundwire.codecs.gemini.profile import DIALECT, Profile
 from groundwire.codecs.schemas.forms import from_openapi_subset, to_json_schema_subset, to_openapi_subset
 from groundwire.codecs.schemas.plain import is_plain
+from groundwire.codecs.wire.freeform import FREEFORM_PARAMETERS
 from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.private import take_own, unknown_values, visible
 from groundwire.codecs.wire.reading import as_list, as_object, optional_text, required_text
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, NativeTool
 
 _KNOWN = frozenset({"name", "description", "parameters", "parametersJsonSchema"})
-_FREEFORM: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 Shape = list[list[int]]
 """Per wire object how many functions and how many built-in tools it held, where that is not what we would write."""
 
 
-def decode_tools(value: Any, path: str) -> tuple[list[DeclaredTool], Shape | None]:
+def read_tools(value: Any, path: str) -> tuple[list[DeclaredTool], Shape | None]:
     tools: list[DeclaredTool] = []
     shape: Shape = []
     for place, entry in enumerate(as_list(value, path)):
@@ -28,7 +29,7 @@ def decode_tools(value: Any, path: str) -> tuple[list[DeclaredTool], Shape | Non
         declared = wire.get("functionDeclarations")
         declarations = [] if declared is None else as_list(declared, f"{path}[{place}].functionDeclarations")
         for index, declaration in enumerate(declarations):
-            tools.append(_decode_function(declaration, f"{path}[{place}].functionDeclarations[{index}]"))
+            tools.append(_read_function(declaration, f"{path}[{place}].functionDeclarations[{index}]"))
         native: JsonObject = {
             key: member for key, member in wire.items() if key != "functionDeclarations" and member is not None
         }
@@ -38,9 +39,9 @@ def decode_tools(value: Any, path: str) -> tuple[list[DeclaredTool], Shape | Non
     return tools, None if shape == _usual_shape(tools) else shape
 
 
-def _decode_function(declaration: Any, path: str) -> FunctionTool:
+def _read_function(declaration: Any, path: str) -> FunctionTool:
     wire = camel_keys(as_object(declaration, path))
-    members = unknown_members(wire, _KNOWN)
+    members = unknown_values(wire, _KNOWN)
     parameters: JsonObject | None = None
     if wire.get("parametersJsonSchema") is not None:
         parameters = as_object(wire["parametersJsonSchema"], f"{path}.parametersJsonSchema")
@@ -60,7 +61,7 @@ def _decode_function(declaration: Any, path: str) -> FunctionTool:
     )
 
 
-def encode_tools(
+def write_tools(
     tools: Sequence[DeclaredTool], names: NameTable, losses: Losses, profile: Profile, *, shape: Any = None
 ) -> list[JsonObject]:
     """The wire list; the result depends on nothing but the arguments. Functions share one entry unless `shape` parts them."""
@@ -72,7 +73,7 @@ def encode_tools(
             if tool.origin != DIALECT:
                 losses.add("tool_dropped", f"tools[{place}]", f"Only {tool.origin} can run this tool.")
                 continue
-            natives.append(sendable(tool.value))
+            natives.append(visible(tool.value))
             order.append(natives[-1])
             continue
         if not functions:
@@ -91,17 +92,17 @@ def encode_tools(
 
 
 def _complete_function(wire: JsonObject, tool: FunctionTool, path: str, losses: Losses, profile: Profile) -> None:
-    members = own_members(tool.private, losses, path) if tool.private else {}
+    members = take_own(tool.private, DIALECT, path, losses) if tool.private else {}
     parameters = tool.parameters
     if tool.freeform is not None:
-        parameters = _FREEFORM
+        parameters = FREEFORM_PARAMETERS
         losses.add(
             "format_approximated", path, "A tool that takes plain text is offered with the one argument `input`."
         )
     if parameters is not None:
         _add_parameters(wire, parameters, members, losses, path, profile)
     if members:
-        wire.update(sendable(members))
+        wire.update(visible(members))
 
 
 def _add_parameters(

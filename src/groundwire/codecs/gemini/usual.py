@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from groundwire.codecs.gemini.finishes import decode_finish, decode_usage
+from groundwire.codecs.gemini.finishes import read_finish, read_usage
 from groundwire.codecs.gemini.parts import call_item
 from groundwire.codecs.gemini.turns import id_prefix, with_unique_id
 from groundwire.contracts.canonical import JsonObject
@@ -116,8 +116,8 @@ def read_usual(body: bytes, names: Mapping[str, str]) -> Reply | None:
         reply_id=reply_id,
         model=wire.modelVersion,
         items=tuple(items),
-        finish=decode_finish("STOP", None, items),
-        usage=decode_usage(wire.usageMetadata),
+        finish=read_finish("STOP", None, items),
+        usage=read_usage(wire.usageMetadata),
     )
 
 

@@ -8,16 +8,10 @@ from typing import Any
 import msgspec
 
 from groundwire.codecs.gemini_live.naming import DIALECT, camel_members
-from groundwire.codecs.wire.live import kept, note_foreign, own_hint, own_members, read_bytes
-from groundwire.codecs.wire.media import encode_base64
-from groundwire.codecs.wire.reading import (
-    join,
-    optional_list,
-    optional_object,
-    optional_text,
-    required_text,
-    rest_of,
-)
+from groundwire.codecs.wire.live import note_left_out, read_bytes
+from groundwire.codecs.wire.media import encode_base64, media_note
+from groundwire.codecs.wire.private import keep, own_members, unknown_members, visible
+from groundwire.codecs.wire.reading import join, optional_list, optional_object, optional_text, required_text
 from groundwire.codecs.wire.results import (
     object_arguments,
     object_result,
@@ -61,7 +55,7 @@ def read_contents(turns: list[Any], path: str) -> tuple[Item, ...]:
         shape: JsonObject = {}
         if role not in ("user", "model"):
             shape["role"] = role
-        if rest := rest_of(content, _CONTENT):
+        if rest := unknown_members(content, _CONTENT):
             shape["rest"] = rest
         items.extend(_shaped(read[0], split=side == before, shape=shape))
         items.extend(read[1:])
@@ -73,7 +67,7 @@ def _shaped(item: Item, *, split: bool, shape: JsonObject) -> tuple[Item]:
     if not split and not shape:
         return (item,)
     if shape and not isinstance(item, NativeItem):
-        private = {**item.private, DIALECT: {**item.private.get(DIALECT, {}), "_content": shape}}
+        private = {**item.private, DIALECT: {**own_members(item.private, DIALECT), "_content": shape}}
         item = msgspec.structs.replace(item, private=private)
     return (msgspec.structs.replace(item, split=split),)
 
@@ -100,38 +94,38 @@ def _read_content(content: JsonObject, side: str, path: str, *, first_call: int)
 def _read_item(part: JsonObject, path: str, call_id: str) -> Item | None:
     if "functionCall" in part:
         item = read_call(part["functionCall"], join(path, "functionCall"), call_id=call_id)
-        rest = rest_of(part, frozenset({"functionCall"}))
+        rest = unknown_members(part, frozenset({"functionCall"}))
         return msgspec.structs.replace(item, private=_with_hint(item.private, "_part", rest)) if rest else item
     if "functionResponse" in part:
         result = read_result(part["functionResponse"], join(path, "functionResponse"))
-        rest = rest_of(part, frozenset({"functionResponse"}))
+        rest = unknown_members(part, frozenset({"functionResponse"}))
         return msgspec.structs.replace(result, private=_with_hint(result.private, "_part", rest)) if rest else result
     if part.get("thought") is True and isinstance(part.get("text"), str):
-        rest = rest_of(part, frozenset({"text", "thought"}))
-        return ReasoningItem(text=required_text(part, "text", path), private=kept(DIALECT, rest))
+        rest = unknown_members(part, frozenset({"text", "thought"}))
+        return ReasoningItem(text=required_text(part, "text", path), private=keep(DIALECT, rest))
     return None
 
 
 def _with_hint(private: dict[str, JsonObject], name: str, value: JsonValue) -> dict[str, JsonObject]:
-    return {**private, DIALECT: {**private.get(DIALECT, {}), name: value}}
+    return {**private, DIALECT: {**own_members(private, DIALECT), name: value}}
 
 
 def read_part(part: JsonObject, path: str) -> Part:
     """A part of a message. Data that is no base64, and whatever else, stays as it is."""
     if "text" in part:
         text = required_text(part, "text", path)
-        return TextPart(text=text, private=kept(DIALECT, rest_of(part, frozenset({"text"}))))
+        return TextPart(text=text, private=keep(DIALECT, unknown_members(part, frozenset({"text"}))))
     if isinstance(part.get("inlineData"), dict):
         blob = camel_members(part["inlineData"], path)
         data, media_type = read_bytes(blob.get("data")), blob.get("mimeType")
         if data is not None and isinstance(media_type, str) and len(blob) == 2:
-            return MediaPart(media_type=media_type, data=data, private=kept(DIALECT, rest_of(part, _INLINE)))
+            return MediaPart(media_type=media_type, data=data, private=keep(DIALECT, unknown_members(part, _INLINE)))
     if isinstance(part.get("fileData"), dict):
         blob = camel_members(part["fileData"], path)
         url, media_type = blob.get("fileUri"), blob.get("mimeType")
         if isinstance(url, str) and isinstance(media_type, str) and len(blob) == 2:
-            rest = rest_of(part, _FILE)
-            return MediaPart(media_type=media_type, url=url, private=kept(DIALECT, rest))
+            rest = unknown_members(part, _FILE)
+            return MediaPart(media_type=media_type, url=url, private=keep(DIALECT, rest))
     return NativePart(origin=DIALECT, value=part)
 
 
@@ -142,7 +136,7 @@ _FILE = frozenset({"fileData"})
 def read_call(value: Any, path: str, *, call_id: str) -> CallItem:
     """One function call; without an id it gets `call_id`, which is not sent again."""
     source = camel_members(value, path)
-    private = rest_of(source, _CALL)
+    private = unknown_members(source, _CALL)
     given = optional_text(source, "id", path)
     if not given:
         private["_synthetic"] = True
@@ -155,35 +149,35 @@ def read_call(value: Any, path: str, *, call_id: str) -> CallItem:
     raw = "{}" if arguments is None else unwrap_arguments(arguments)
     name = optional_text(source, "name", path) or ""
     call = ToolCall(call_id=given or call_id, name=name, raw=raw, arguments=arguments, origin=DIALECT)
-    return CallItem(call=call, private=kept(DIALECT, private))
+    return CallItem(call=call, private=keep(DIALECT, private))
 
 
 def write_call(item: CallItem, losses: Losses, path: str) -> JsonObject:
     written: JsonObject = {}
-    if not own_hint(item.private, DIALECT, "_synthetic"):
+    if not own_members(item.private, DIALECT).get("_synthetic"):
         written["id"] = item.call.call_id
-    elif own_hint(item.private, DIALECT, "_id") == "":
+    elif own_members(item.private, DIALECT).get("_id") == "":
         written["id"] = ""
-    if item.call.name or not own_hint(item.private, DIALECT, "_no_name"):
+    if item.call.name or not own_members(item.private, DIALECT).get("_no_name"):
         written["name"] = item.call.name
-    odd = own_hint(item.private, DIALECT, "_args")
+    odd = own_members(item.private, DIALECT).get("_args")
     if odd is not None and read_arguments(odd) == item.call.raw:
-        return {**own_members(item.private, DIALECT), **written, "args": odd}
+        return {**visible(own_members(item.private, DIALECT)), **written, "args": odd}
     arguments = item.call.arguments
     if arguments is None:
         arguments = object_arguments(item.call.raw)
     if arguments is None:
         losses.add("arguments_not_object", path, "The argument text is sent under one name.")
         arguments = wrap_arguments(item.call.raw)
-    if arguments or not own_hint(item.private, DIALECT, "_no_args"):
+    if arguments or not own_members(item.private, DIALECT).get("_no_args"):
         written["args"] = arguments
-    return {**own_members(item.private, DIALECT), **written}
+    return {**visible(own_members(item.private, DIALECT)), **written}
 
 
 def read_result(value: Any, path: str) -> ResultItem:
     """One function response. An id that was not given is empty and not sent again."""
     source = camel_members(value, path)
-    private = rest_of(source, _RESULT)
+    private = unknown_members(source, _RESULT)
     response = optional_object(source, "response", path)
     text, failed = ("", False) if response is None else text_result(response)
     private |= {f"_{name}": "" for name in ("id", "name") if source.get(name) == ""}
@@ -194,20 +188,20 @@ def read_result(value: Any, path: str) -> ResultItem:
         name=optional_text(source, "name", path) or "",
         parts=(TextPart(text=text),) if response is not None else (),
         failed=failed,
-        private=kept(DIALECT, private),
+        private=keep(DIALECT, private),
     )
 
 
 def write_result(item: ResultItem, losses: Losses, path: str) -> JsonObject:
-    written = own_members(item.private, DIALECT)
-    if item.call_id or own_hint(item.private, DIALECT, "_id") == "":
+    written = visible(own_members(item.private, DIALECT))
+    if item.call_id or own_members(item.private, DIALECT).get("_id") == "":
         written["id"] = item.call_id
-    if item.name or own_hint(item.private, DIALECT, "_name") == "":
+    if item.name or own_members(item.private, DIALECT).get("_name") == "":
         written["name"] = item.name
     response = _response_of(item, losses, path)
     if response is not None:
         written["response"] = response
-    note_foreign(item.private, DIALECT, path, losses)
+    note_left_out(item.private, DIALECT, path, losses)
     return written
 
 
@@ -218,11 +212,11 @@ def _response_of(item: ResultItem, losses: Losses, path: str) -> JsonObject | No
             notes.append(part.text)
         elif isinstance(part, MediaPart):
             losses.add("media_dropped", path, "Tool results of live sessions take no media.")
-            notes.append(f"[{part.media_type} left out]")
+            notes.append(media_note(part))
         else:
             losses.add("native_dropped", path, f"A part of {part.origin} was left out.")
     text = "".join(notes)
-    hints = item.private.get(DIALECT, {})
+    hints = own_members(item.private, DIALECT)
     if "_response" in hints:
         original = hints["_response"]
         if original is None:
@@ -253,7 +247,7 @@ def write_contents(items: tuple[Item, ...], losses: Losses, path: str) -> list[J
 
 def _new_content(item: Item, side: str) -> JsonObject:
     content: JsonObject = {"role": "model" if side == "assistant" else "user", "parts": []}
-    shape = None if isinstance(item, NativeItem) else own_hint(item.private, DIALECT, "_content")
+    shape = None if isinstance(item, NativeItem) else own_members(item.private, DIALECT).get("_content")
     if isinstance(shape, dict):
         if "role" in shape:
             content["role"] = shape["role"]
@@ -275,7 +269,7 @@ def _item_parts(item: Item, losses: Losses, path: str) -> list[JsonValue] | None
         case Message():
             return _message_parts(item, losses, path)
         case CallItem():
-            note_foreign(item.private, DIALECT, path, losses)
+            note_left_out(item.private, DIALECT, path, losses)
             return [{"functionCall": write_call(item, losses, path), **_beside(item)}]
         case ResultItem():
             return [{"functionResponse": write_result(item, losses, path), **_beside(item)}]
@@ -283,7 +277,7 @@ def _item_parts(item: Item, losses: Losses, path: str) -> list[JsonValue] | None
             if DIALECT not in item.private and item.private:
                 losses.add("reasoning_dropped", path, "Reasoning of another provider was left out.")
                 return None
-            return [{"text": item.text, "thought": True, **own_members(item.private, DIALECT)}]
+            return [{"text": item.text, "thought": True, **visible(own_members(item.private, DIALECT))}]
         case NativeItem():
             if item.origin == DIALECT:
                 return [item.value]
@@ -292,12 +286,12 @@ def _item_parts(item: Item, losses: Losses, path: str) -> list[JsonValue] | None
 
 
 def _beside(item: CallItem | ResultItem) -> JsonObject:
-    beside = own_hint(item.private, DIALECT, "_part")
+    beside = own_members(item.private, DIALECT).get("_part")
     return beside if isinstance(beside, dict) else {}
 
 
 def _message_parts(item: Message, losses: Losses, path: str) -> list[JsonValue] | None:
-    note_foreign(item.private, DIALECT, path, losses)
+    note_left_out(item.private, DIALECT, path, losses)
     written: list[JsonValue] = []
     for place, part in enumerate(item.parts):
         found = write_part(part, losses, f"{path}.parts[{place}]")
@@ -312,19 +306,22 @@ def _message_parts(item: Message, losses: Losses, path: str) -> list[JsonValue] 
 def write_part(part: Part, losses: Losses, path: str) -> JsonObject | None:
     match part:
         case TextPart():
-            note_foreign(part.private, DIALECT, path, losses)
-            return {"text": part.text, **own_members(part.private, DIALECT)}
+            note_left_out(part.private, DIALECT, path, losses)
+            return {"text": part.text, **visible(own_members(part.private, DIALECT))}
         case RefusalPart():
             return {"text": part.text}
         case MediaPart(data=bytes(data)):
-            note_foreign(part.private, DIALECT, path, losses)
+            note_left_out(part.private, DIALECT, path, losses)
             blob: JsonObject = {"mimeType": part.media_type, "data": encode_base64(data)}
-            return {"inlineData": blob, **own_members(part.private, DIALECT)}
+            return {"inlineData": blob, **visible(own_members(part.private, DIALECT))}
         case MediaPart(url=str(url)) if DIALECT in part.private or url.startswith("gs://") or not part.private:
-            return {"fileData": {"mimeType": part.media_type, "fileUri": url}, **own_members(part.private, DIALECT)}
+            return {
+                "fileData": {"mimeType": part.media_type, "fileUri": url},
+                **visible(own_members(part.private, DIALECT)),
+            }
         case MediaPart():
             losses.add("media_dropped", path, "A file id of another provider cannot be sent.")
-            return {"text": f"[{part.media_type} left out]"}
+            return {"text": media_note(part)}
         case NativePart():
             if part.origin == DIALECT:
                 return part.value

@@ -7,7 +7,7 @@ from groundwire.codecs.wire.reading import as_object
 from groundwire.contracts.canonical import JsonObject
 
 DIALECT = "gemini-live"
-TOOL_NAMES = NameRule(first="[A-Za-z_]", further="[A-Za-z0-9_.:-]", max_length=128)
+NAME_RULE = NameRule(first="[A-Za-z_]", further="[A-Za-z0-9_.:-]", max_length=128)
 
 
 def camel_name(name: str) -> str:

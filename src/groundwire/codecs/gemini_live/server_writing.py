@@ -7,12 +7,13 @@ turn. A turn that only called tools does not end here, because in Live the answe
 from collections.abc import Iterable
 
 from groundwire.codecs.gemini_live.contents import write_call
-from groundwire.codecs.gemini_live.naming import DIALECT, TOOL_NAMES
+from groundwire.codecs.gemini_live.naming import DIALECT, NAME_RULE
 from groundwire.codecs.gemini_live.usages import write_reason, write_usage
-from groundwire.codecs.wire.live import append_joined, note_foreign, own_hint, own_members, with_rate
+from groundwire.codecs.wire.live import append_joined, note_left_out, with_rate
+from groundwire.codecs.wire.live_encoding import LiveEncoder
 from groundwire.codecs.wire.media import encode_base64
-from groundwire.codecs.wire.names import NameTable
-from groundwire.codecs.wire.warnings import Losses, WireWarning
+from groundwire.codecs.wire.private import own_members, visible
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.frames import (
     AudioOutput,
@@ -41,18 +42,13 @@ def encode_server(frames: Iterable[ServerFrame], *, losses: Losses | None = None
     return ServerEncoder(losses=losses).feed(*frames)
 
 
-class ServerEncoder:
+class ServerEncoder(LiveEncoder):
     """Writes the messages of one session."""
 
     def __init__(self, *, losses: Losses | None = None) -> None:
-        self._losses = Losses() if losses is None else losses
-        self._table = NameTable(TOOL_NAMES, self._losses)
+        super().__init__(DIALECT, NAME_RULE, losses)
         self._has_completed = False
         self._usage: Usage | None = None
-
-    @property
-    def warnings(self) -> tuple[WireWarning, ...]:
-        return self._losses.taken()
 
     def feed(self, *frames: ServerFrame) -> list[JsonObject]:
         messages: list[JsonObject] = []
@@ -61,7 +57,7 @@ class ServerEncoder:
         return messages
 
     def _write(self, frame: ServerFrame) -> list[JsonObject]:
-        note_foreign(frame.private, DIALECT, frame.kind, self._losses)
+        note_left_out(frame.private, DIALECT, frame.kind, self._losses)
         match frame:
             case AudioOutput() | TextOutput():
                 return [_content("modelTurn", _turn_of(frame))]
@@ -81,11 +77,7 @@ class ServerEncoder:
             case UsageReported():
                 return [{"usageMetadata": write_usage(frame.usage, self._losses)}]
             case NativeFrame():
-                if frame.origin == DIALECT:
-                    return [frame.value]
-                kind = str(frame.value.get("type", ""))
-                self._losses.add("native_dropped", frame.kind, f"Only {frame.origin} knows this: {kind}.")
-                return []
+                return self._write_native(frame)
             case _:
                 return self._write_notice(frame)
 
@@ -100,7 +92,7 @@ class ServerEncoder:
         | SpeechStopped
         | LiveFailed,
     ) -> list[JsonObject]:
-        rest = own_members(frame.private, DIALECT)
+        rest = visible(own_members(frame.private, DIALECT))
         match frame:
             case SessionReady():
                 named: JsonObject = {"sessionId": frame.session_id} if frame.session_id else {}
@@ -133,12 +125,12 @@ class ServerEncoder:
             if not item.complete and DIALECT not in item.private:
                 self._losses.add("frame_dropped", here, "A call that was cut is not passed on: it must not run.")
                 continue
-            note_foreign(item.private, DIALECT, here, self._losses)
+            note_left_out(item.private, DIALECT, here, self._losses)
             wire = write_call(item, self._losses, here)
             if item.call.name:
                 wire["name"] = self._table.wire(item.call.name, here)
             calls.append(wire)
-        rest = own_members(frame.private, DIALECT)
+        rest = visible(own_members(frame.private, DIALECT))
         return [{"toolCall": {**rest, "functionCalls": calls}}] if calls or not frame.calls else []
 
     def _write_end(self, frame: TurnEnded) -> list[JsonObject]:
@@ -147,7 +139,7 @@ class ServerEncoder:
         if not is_own and frame.finish.reason is FinishReason.TOOL_CALLS:
             self._usage = usage
             return []
-        content: JsonObject = {"turnComplete": True, **own_members(frame.private, DIALECT)}
+        content: JsonObject = {"turnComplete": True, **visible(own_members(frame.private, DIALECT))}
         reason = write_reason(frame.finish, self._losses, is_own=is_own)
         if reason is not None:
             content["turnCompleteReason"] = reason
@@ -164,20 +156,20 @@ def _content(name: str, value: JsonValue) -> JsonObject:
 
 
 def _turn_of(frame: AudioOutput | TextOutput) -> JsonObject:
-    around = own_hint(frame.private, DIALECT, "_turn")
+    around = own_members(frame.private, DIALECT).get("_turn")
     part: JsonObject
     if isinstance(frame, AudioOutput):
         part = {"inlineData": {"mimeType": with_rate(frame.media_type, frame.rate), "data": encode_base64(frame.data)}}
     else:
         part = {"text": frame.text, **({"thought": True} if frame.thought else {})}
-        part.update(own_members(frame.private, DIALECT))
+        part.update(visible(own_members(frame.private, DIALECT)))
     return {**(around if isinstance(around, dict) else {}), "parts": [part]}
 
 
 def _words(frame: Transcript) -> JsonObject:
-    words = own_members(frame.private, DIALECT)
-    if frame.text or own_hint(frame.private, DIALECT, "_text"):
+    words = visible(own_members(frame.private, DIALECT))
+    if frame.text or own_members(frame.private, DIALECT).get("_text"):
         words["text"] = frame.text
-    if frame.finished or own_hint(frame.private, DIALECT, "_finished"):
+    if frame.finished or own_members(frame.private, DIALECT).get("_finished"):
         words["finished"] = frame.finished
     return words

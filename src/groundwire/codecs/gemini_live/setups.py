@@ -8,8 +8,10 @@ from typing import Any
 from groundwire.codecs.gemini_live.contents import read_instructions, write_part
 from groundwire.codecs.gemini_live.naming import DIALECT, camel_members, camel_name
 from groundwire.codecs.schemas.forms import from_openapi_subset, to_openapi_subset
-from groundwire.codecs.wire.live import kept, merge, note_foreign, own_hint, own_members, put, take
+from groundwire.codecs.wire.freeform import FREEFORM_PARAMETERS
+from groundwire.codecs.wire.live import merge, note_left_out, put, take
 from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.private import keep, own_members, unknown_members, visible
 from groundwire.codecs.wire.reading import (
     as_text,
     join,
@@ -19,7 +21,6 @@ from groundwire.codecs.wire.reading import (
     optional_number,
     optional_text,
     required_text,
-    rest_of,
 )
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -145,7 +146,7 @@ def _take_transcription(rest: JsonObject, name: str) -> Transcription | None:
     if isinstance(codes, list) and len(codes) == 1 and isinstance(codes[0], str):
         language = codes[0]
         del options["languageCodes"]
-    return Transcription(language=language, private=kept(DIALECT, options))
+    return Transcription(language=language, private=keep(DIALECT, options))
 
 
 def _take_resumption(rest: JsonObject, path: str) -> Resumption | None:
@@ -154,7 +155,7 @@ def _take_resumption(rest: JsonObject, path: str) -> Resumption | None:
         return None
     del rest["sessionResumption"]
     handle = _taken(options, "handle", optional_text(options, "handle", join(path, "sessionResumption")))
-    return Resumption(handle=handle, private=kept(DIALECT, options))
+    return Resumption(handle=handle, private=keep(DIALECT, options))
 
 
 def _take_sampling(options: JsonObject, path: str) -> Sampling:
@@ -193,7 +194,7 @@ def _read_tools(tools: list[Any], path: str) -> tuple[DeclaredTool, ...]:
 
 def _read_declaration(value: Any, path: str, group: int) -> FunctionTool:
     source = camel_members(value, path)
-    private = rest_of(source, _DECLARATION)
+    private = unknown_members(source, _DECLARATION)
     if group:
         private["_group"] = group
     parameters = source.get("parameters")
@@ -207,16 +208,16 @@ def _read_declaration(value: Any, path: str, group: int) -> FunctionTool:
         name=required_text(source, "name", path),
         description=optional_text(source, "description", path),
         parameters=parameters if isinstance(parameters, dict) else None,
-        private=kept(DIALECT, private),
+        private=keep(DIALECT, private),
     )
 
 
 def write_setup(setup: SessionSetup, names: NameTable, losses: Losses) -> JsonObject:
     """The setup; what Live cannot be told is warned of."""
-    written = own_members(setup.extras, DIALECT)
-    if own_hint(setup.extras, DIALECT, "_generation_config"):
+    written = visible(own_members(setup.extras, DIALECT))
+    if own_members(setup.extras, DIALECT).get("_generation_config"):
         written["generationConfig"] = {}
-    note_foreign(setup.extras, DIALECT, "setup", losses, code="extra_dropped")
+    note_left_out(setup.extras, DIALECT, "setup", losses, code="extra_dropped")
     more: JsonObject = {}
     if setup.model:
         more["model"] = setup.model
@@ -234,7 +235,7 @@ def write_setup(setup: SessionSetup, names: NameTable, losses: Losses) -> JsonOb
         more["outputAudioTranscription"] = _transcription_options(setup.output_transcription, losses)
     if setup.resumption is not None:
         handle: JsonObject = {"handle": setup.resumption.handle} if setup.resumption.handle else {}
-        more["sessionResumption"] = {**own_members(setup.resumption.private, DIALECT), **handle}
+        more["sessionResumption"] = {**visible(own_members(setup.resumption.private, DIALECT)), **handle}
     _note_untold(setup, losses)
     return merge(dict(written), more)
 
@@ -273,7 +274,7 @@ def _generation_options(setup: SessionSetup) -> JsonObject:
 
 def _turn_options(detection: TurnDetection, losses: Losses) -> JsonObject:
     written: JsonObject = {}
-    note_foreign(detection.private, DIALECT, "setup.turn_detection", losses)
+    note_left_out(detection.private, DIALECT, "setup.turn_detection", losses)
     if not detection.automatic:
         put(written, True, "automaticActivityDetection", "disabled")
     if detection.prefix_padding_ms is not None:
@@ -284,14 +285,14 @@ def _turn_options(detection: TurnDetection, losses: Losses) -> JsonObject:
         written["activityHandling"] = "START_OF_ACTIVITY_INTERRUPTS" if detection.interrupts else "NO_INTERRUPTION"
     if detection.responds is False and detection.automatic:
         losses.add("option_dropped", "setup.turn_detection.responds", "Live answers whenever the user has spoken.")
-    return merge(own_members(detection.private, DIALECT), written)
+    return merge(visible(own_members(detection.private, DIALECT)), written)
 
 
 def _transcription_options(transcription: Transcription, losses: Losses) -> JsonObject:
-    note_foreign(transcription.private, DIALECT, "setup.transcription", losses)
+    note_left_out(transcription.private, DIALECT, "setup.transcription", losses)
     if transcription.model is not None:
         losses.add("option_dropped", "setup.transcription.model", "Live transcribes with a model of its own.")
-    written = own_members(transcription.private, DIALECT)
+    written = visible(own_members(transcription.private, DIALECT))
     if transcription.language is not None:
         written["languageCodes"] = [transcription.language]
     return written
@@ -309,7 +310,7 @@ def _write_tools(setup: SessionSetup, names: NameTable, losses: Losses) -> list[
                 losses.add("tool_dropped", here, f"Only {tool.origin} can run this tool.")
         elif _is_offered(setup, tool, losses):
             declaration = _write_declaration(tool, names, losses, here)
-            groups.setdefault(own_hint(tool.private, DIALECT, "_group"), []).append(declaration)
+            groups.setdefault(own_members(tool.private, DIALECT).get("_group"), []).append(declaration)
     functions: list[JsonValue] = [{"functionDeclarations": group} for group in groups.values()]
     return functions + natives
 
@@ -324,8 +325,8 @@ def _is_offered(setup: SessionSetup, tool: FunctionTool, losses: Losses) -> bool
 
 
 def _write_declaration(tool: FunctionTool, names: NameTable, losses: Losses, path: str) -> JsonObject:
-    note_foreign(tool.private, DIALECT, path, losses)
-    written = own_members(tool.private, DIALECT)
+    note_left_out(tool.private, DIALECT, path, losses)
+    written = visible(own_members(tool.private, DIALECT))
     written["name"] = names.declare(tool.name, f"{path}.name")
     if tool.description is not None:
         written["description"] = tool.description
@@ -334,13 +335,13 @@ def _write_declaration(tool: FunctionTool, names: NameTable, losses: Losses, pat
     parameters = tool.parameters
     if tool.freeform is not None:
         losses.add("format_approximated", path, "Plain text input is offered as the argument `input`.")
-        parameters = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+        parameters = FREEFORM_PARAMETERS
     if parameters is None:
         return written
-    original = own_hint(tool.private, DIALECT, "_parameters")
+    original = own_members(tool.private, DIALECT).get("_parameters")
     if isinstance(original, dict) and from_openapi_subset(original) == parameters:
         written["parameters"] = original
-    elif own_hint(tool.private, DIALECT, "_json_schema"):
+    elif own_members(tool.private, DIALECT).get("_json_schema"):
         written["parametersJsonSchema"] = parameters
     else:
         converted = to_openapi_subset(parameters)

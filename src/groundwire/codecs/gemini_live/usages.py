@@ -1,7 +1,7 @@
 """Counters and reasons of Gemini Live: usage in the words of both of its servers, and why a turn ended."""
 
 from groundwire.codecs.gemini_live.naming import DIALECT
-from groundwire.codecs.wire.live import own_members
+from groundwire.codecs.wire.private import own_members, visible
 from groundwire.codecs.wire.reading import count_of
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
@@ -67,7 +67,7 @@ def read_usage(source: JsonObject) -> Usage:
 
 def write_usage(usage: Usage, losses: Losses) -> JsonObject:
     if DIALECT in usage.private:
-        return own_members(usage.private, DIALECT)
+        return visible(own_members(usage.private, DIALECT))
     if usage.cache_write is not None:
         losses.add("usage_dropped", "usage.cache_write", "Live does not count it.")
     written: JsonObject = {

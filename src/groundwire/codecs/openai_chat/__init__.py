@@ -10,8 +10,8 @@ from groundwire.codecs.openai_chat.profile import DIALECT, Profile
 from groundwire.codecs.openai_chat.request_reading import decode_request
 from groundwire.codecs.openai_chat.request_writing import encode_request
 from groundwire.codecs.openai_chat.responses import decode_response, encode_response
+from groundwire.codecs.openai_chat.stream_reading import StreamDecoder
 from groundwire.codecs.openai_chat.stream_writing import StreamEncoder
-from groundwire.codecs.openai_chat.streams import StreamDecoder
 
 __all__ = [
     "DIALECT",

@@ -6,12 +6,12 @@ the one that came last. Knows nothing else of the stream.
 
 from collections.abc import Mapping
 
-from groundwire.codecs.openai_chat.profile import present
 from groundwire.codecs.openai_chat.turn_reading import call_private, synthetic_id
 from groundwire.codecs.wire.building import ReplyBuilder
 from groundwire.codecs.wire.json import dump_text, whole_text
 from groundwire.codecs.wire.names import original_name
 from groundwire.codecs.wire.objects import ObjectReader
+from groundwire.codecs.wire.private import unknown_values
 from groundwire.codecs.wire.results import object_arguments
 from groundwire.contracts.canonical import JsonObject, JsonValue
 
@@ -168,7 +168,7 @@ class CallCollector:
             call.hints["_untyped_reply"] = True
         elif kind is not None:
             call.hints.pop("_untyped_reply", None)
-        call.hints.update(present(entry, _KNOWN))
+        call.hints.update(unknown_values(entry, _KNOWN))
         if not name:
             return
         if not call.name:

@@ -6,7 +6,7 @@ from typing import Any
 from groundwire.codecs.openai_chat.call_streams import CallCollector
 from groundwire.codecs.openai_chat.detail_streams import DetailCollector
 from groundwire.codecs.openai_chat.parts import read_part
-from groundwire.codecs.openai_chat.profile import DIALECT, present
+from groundwire.codecs.openai_chat.profile import DIALECT
 from groundwire.codecs.openai_chat.responses import read_finish
 from groundwire.codecs.openai_chat.thinking import ThinkingSplitter
 from groundwire.codecs.openai_chat.turn_reading import (
@@ -19,6 +19,7 @@ from groundwire.codecs.openai_chat.turn_reading import (
 )
 from groundwire.codecs.wire.building import ReplyBuilder, withdraw_calls
 from groundwire.codecs.wire.gathering import GrowingTexts, gather
+from groundwire.codecs.wire.private import keep, unknown_values
 from groundwire.codecs.wire.results import object_arguments
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
@@ -69,7 +70,7 @@ class ChoiceDecoder:
             self._raw = reason if isinstance(reason, str) else None
             self.is_finished = True
         if not choice.keys() <= _CHOICE:
-            gather(self._hints, present(choice, _CHOICE))
+            gather(self._hints, unknown_values(choice, _CHOICE))
 
     def _delta(self, delta: JsonObject, content: Any) -> None:
         for field in REASONING_FIELDS:
@@ -98,7 +99,7 @@ class ChoiceDecoder:
                 self._close_spoken()
             self.calls.feed_legacy(legacy)
         if not delta.keys() <= _DELTA:
-            gather(self._rest, present(delta, _DELTA))
+            gather(self._rest, unknown_values(delta, _DELTA))
 
     def _call(self, entries: Any) -> None:
         if self._message is not None or self._reasoning is not None:
@@ -251,7 +252,7 @@ class ChoiceDecoder:
 
     def _finish(self, *, is_cut: bool) -> Finish:
         if is_cut:
-            return Finish(reason=FinishReason.INCOMPLETE, private={DIALECT: self._hints} if self._hints else {})
+            return Finish(reason=FinishReason.INCOMPLETE, private=keep(DIALECT, self._hints))
         has_calls = bool(self.calls.places)
         return read_finish(self._raw, has_calls=has_calls, hints=self._hints)
 

@@ -9,49 +9,32 @@ from typing import Any
 from groundwire.codecs.wire.failures import (
     STATUS_OF,
     body_text,
+    failure_from_http,
+    failure_from_object,
+    failure_from_success,
     is_context_full,
     kind_of_status,
-    read_body,
-    retry_after,
-    should_retry,
+    value_text,
 )
-from groundwire.codecs.wire.json import dump_text
+from groundwire.codecs.wire.openai import ERROR_CODES, ERROR_TYPES
 from groundwire.contracts.canonical import JsonObject, JsonValue
-from groundwire.contracts.errors import WireError
-from groundwire.contracts.replies import Failure, FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
 
 _BY_CODE = {
-    "insufficient_quota": FailureKind.QUOTA,
-    "billing_hard_limit_reached": FailureKind.QUOTA,
-    "context_length_exceeded": FailureKind.CONTEXT_FULL,
-    "content_filter": FailureKind.CONTENT_FILTER,
-    "content_policy_violation": FailureKind.CONTENT_FILTER,
-    "invalid_api_key": FailureKind.AUTHENTICATION,
-    "model_not_found": FailureKind.NOT_FOUND,
-    "tool_use_failed": FailureKind.MALFORMED_CALL,
-    "rate_limit_exceeded": FailureKind.RATE_LIMIT,
-    "server_error": FailureKind.SERVER,
+    **ERROR_CODES,
     "request_timeout": FailureKind.TIMEOUT,
 }
 _BY_TYPE = {
-    "authentication_error": FailureKind.AUTHENTICATION,
-    "permission_error": FailureKind.PERMISSION,
+    **ERROR_TYPES,
     "permission_denied": FailureKind.PERMISSION,
-    "insufficient_quota": FailureKind.QUOTA,
     "billing_error": FailureKind.BILLING,
-    "rate_limit_error": FailureKind.RATE_LIMIT,
     "rate_limit_exceeded": FailureKind.RATE_LIMIT,
-    "requests": FailureKind.RATE_LIMIT,
-    "tokens": FailureKind.RATE_LIMIT,
     "not_found_error": FailureKind.NOT_FOUND,
-    "overloaded_error": FailureKind.OVERLOADED,
     "service_unavailable": FailureKind.OVERLOADED,
     "timeout_error": FailureKind.TIMEOUT,
     "timeout": FailureKind.TIMEOUT,
-    "server_error": FailureKind.SERVER,
     "api_error": FailureKind.SERVER,
     "internal_error": FailureKind.SERVER,
-    "invalid_request_error": FailureKind.INVALID_REQUEST,
 }
 _ANY_STATUS = frozenset({FailureKind.MALFORMED_CALL, FailureKind.CONTENT_FILTER, FailureKind.CONTEXT_FULL})
 _WORDS: dict[FailureKind, tuple[str, str | None]] = {
@@ -77,76 +60,30 @@ _MAX_MESSAGE = 2000
 
 
 def decode_error(status: int, body: bytes, headers: Mapping[str, str]) -> Failure:
-    value = read_body(body)
-    failure = _read(value[0] if isinstance(value, list) and value else value, status, body_text(body))
-    return Failure(
-        kind=failure.kind,
-        message=failure.message,
-        status=status,
-        code=failure.code,
-        type=failure.type,
-        param=failure.param,
-        retry_after=retry_after(headers),
-        should_retry=should_retry(headers),
-        request_id=headers.get("x-request-id") or headers.get("request-id"),
-        detail=failure.detail,
-        body=failure.body,
-    )
+    return failure_from_http(status, body, headers, _read)
 
 
 def failure_in(body: bytes | JsonObject) -> Failure | None:
     """The error that a server sent with status 200, if the body is one. A page of HTML counts; a reply does not."""
-    if isinstance(body, dict):
-        value: JsonValue = body
-    else:
-        value = read_body(body)
-        if body.lstrip()[:1] == b"<":
-            text = body_text(body)
-            message = "The server answered with a page instead of JSON."
-            return Failure(kind=FailureKind.BAD_RESPONSE, message=message, status=502, body=text)
-    if isinstance(value, list) and value:
-        value = value[0]
-    if not isinstance(value, dict) or not (value.get("error") or value.get("object") == "error"):
-        return None
-    if value.get("choices"):
-        return None
-    return failure_of(value)
+    if isinstance(body, bytes) and body.lstrip()[:1] == b"<":
+        message = "The server answered with a page instead of JSON."
+        return Failure(kind=FailureKind.BAD_RESPONSE, message=message, status=502, body=body_text(body))
+    return failure_from_success(body, _error_in, _read)
 
 
-def failure_of(value: JsonObject) -> Failure:
-    """An error object that came with status 200, as a body or in a stream; its own status is in it, or nowhere."""
-    inner = value.get("error")
-    inner = inner if isinstance(inner, dict) else value
-    status = next((inner[name] for name in ("status_code", "code", "status") if _is_status(inner.get(name))), None)
-    failure = _read(value, status if isinstance(status, int) else 0, _told(value))
-    if status is None and failure.kind in (FailureKind.SERVER, FailureKind.INVALID_REQUEST):
-        return Failure(
-            kind=failure.kind,
-            message=failure.message,
-            status=STATUS_OF[failure.kind],
-            code=failure.code,
-            type=failure.type,
-            param=failure.param,
-            detail=failure.detail,
-            body=failure.body,
-        )
-    return failure
+def read_error(event: JsonObject) -> Failure:
+    return failure_from_object(event, _read)
 
 
-def _is_status(value: Any) -> bool:
-    return type(value) is int and 400 <= value < 600
+def _error_in(body: JsonObject) -> JsonObject | None:
+    is_error = bool(body.get("error")) or body.get("object") == "error"
+    return body if is_error and not body.get("choices") else None
 
 
-def _told(value: JsonObject) -> str:
-    try:
-        return dump_text(value)[:20_000]
-    except WireError:
-        return ""
-
-
-def _read(value: JsonValue, status: int, text: str) -> Failure:
-    """`status` 0: unknown, so that the words decide."""
+def _read(value: JsonValue, status: int | None, text: str) -> Failure:
     error = _error_object(value)
+    if status is None:  # some write it into the error; where nobody did, the words decide
+        status = next((error[name] for name in ("status_code", "code", "status") if _is_status(error.get(name))), 0)
     code, kind_word = _word(error.get("code")), _word(error.get("type"))
     message = _message(error, value) or text.strip()[:_MAX_MESSAGE] or f"The server answered with status {status}."
     kind = _kind(error, code, kind_word, message, status)
@@ -161,12 +98,16 @@ def _read(value: JsonValue, status: int, text: str) -> Failure:
         code=code,
         type=kind_word,
         param=_word(error.get("param")),
-        detail=detail if detail is None or isinstance(detail, str) else dump_text(detail),
+        detail=detail if detail is None or isinstance(detail, str) else value_text(detail),
         body=text,
     )
 
 
-def _error_object(value: JsonValue) -> JsonObject:
+def _is_status(value: Any) -> bool:
+    return type(value) is int and 400 <= value < 600
+
+
+def _error_object(value: JsonValue) -> dict[str, Any]:
     """OpenAI nests the error; Mistral, FastAPI servers, Bedrock and others put its members at the top."""
     if not isinstance(value, dict):
         return {}
@@ -184,7 +125,7 @@ def _message(error: JsonObject, value: JsonValue) -> str:
         if isinstance(told, str) and told:
             return told[:_MAX_MESSAGE]
         if isinstance(told, (dict, list)) and told:
-            return _told({"detail": told})[10:-1][:_MAX_MESSAGE]
+            return value_text(told)[:_MAX_MESSAGE]
     return value[:_MAX_MESSAGE] if isinstance(value, str) else ""
 
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, Profile, note_foreign, own, present, visible
+from groundwire.codecs.openai_chat.profile import DIALECT, Profile
 from groundwire.codecs.schemas.forms import to_openai
 from groundwire.codecs.wire.openai import EFFORTS, effort_of
 from groundwire.codecs.wire.openai_strict import write_strict
+from groundwire.codecs.wire.private import NOTHING, note_foreign, own_members, unknown_values, visible
 from groundwire.codecs.wire.reading import (
     as_list,
     as_text,
@@ -95,7 +96,7 @@ def read_format(body: JsonObject, extras: JsonObject) -> OutputFormat | None:
     if form is None:
         return None
     kind = form.get("type")
-    outer = present(form, _FORMAT)
+    outer = unknown_values(form, _FORMAT)
     if kind in ("text", "json_object"):
         private: Private = {DIALECT: {"_outer": outer}} if outer else {}
         return OutputFormat(type="text" if kind == "text" else "json", private=private)
@@ -104,7 +105,7 @@ def read_format(body: JsonObject, extras: JsonObject) -> OutputFormat | None:
         extras["response_format"] = form
         return None
     where = "response_format.json_schema"
-    hints: JsonObject = dict(present(described, _SCHEMA))
+    hints: JsonObject = dict(unknown_values(described, _SCHEMA))
     if outer:
         hints["_outer"] = outer
     return OutputFormat(
@@ -118,8 +119,8 @@ def read_format(body: JsonObject, extras: JsonObject) -> OutputFormat | None:
 
 
 def write_format(form: OutputFormat, losses: Losses) -> JsonObject:
-    note_foreign(form.private, "output", losses)
-    hints = own(form.private)
+    note_foreign(form.private, DIALECT, "output", losses)
+    hints = own_members(form.private, DIALECT)
     outer = hints.get("_outer")
     outer = outer if isinstance(outer, dict) else NOTHING
     if form.type != "schema":
@@ -154,8 +155,8 @@ def write_reasoning(request: ModelRequest, body: JsonObject, profile: Profile, l
     options = request.reasoning
     effort: object = None
     if options is not None:
-        note_foreign(options.private, "reasoning", losses)
-        effort = own(options.private).get("_effort") or options.effort
+        note_foreign(options.private, DIALECT, "reasoning", losses)
+        effort = own_members(options.private, DIALECT).get("_effort") or options.effort
         if isinstance(effort, str) and effort not in EFFORTS and DIALECT not in options.private:
             losses.add("option_dropped", "reasoning.effort", f"The effort {effort!r} is unknown here.")
             effort = None
@@ -202,6 +203,6 @@ def write_stream(request: ModelRequest, body: JsonObject, kept: JsonObject, prof
 
 def wants_usage(request: ModelRequest | None) -> bool:
     """Whether the client of a stream asked for its usage."""
-    kept = NOTHING if request is None else request.extras.get(DIALECT, NOTHING)
+    kept = NOTHING if request is None else own_members(request.extras, DIALECT)
     options = kept.get("stream_options", _DEFAULT_STREAM)
     return "_no_usage" not in kept and isinstance(options, dict) and options.get("include_usage") is True

@@ -6,19 +6,21 @@ Does not know which message they stand in, except that media belong into message
 from collections.abc import Iterable
 from typing import Any
 
-from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, note_foreign, own, present, visible
+from groundwire.codecs.openai_chat.profile import DIALECT
 from groundwire.codecs.wire.media import (
     decode_base64,
     encode_base64,
     guess_media_type,
     media_kind,
+    media_note,
     read_data_url,
     write_data_url,
 )
+from groundwire.codecs.wire.private import NOTHING, keep, note_foreign, own_members, unknown_values, visible
 from groundwire.codecs.wire.reading import as_object, as_text, expected, optional_object, optional_text, required_text
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
-from groundwire.contracts.messages import MediaPart, NativePart, Part, Private, RefusalPart, TextPart
+from groundwire.contracts.messages import MediaPart, NativePart, Part, RefusalPart, TextPart
 
 _TEXT = frozenset({"type", "text"})
 _REFUSAL = frozenset({"type", "refusal"})
@@ -50,7 +52,11 @@ def read_part(value: Any, path: str, *, from_user: bool) -> Part:
         text = value.get("text")
         if type(text) is not str:
             text = required_text(value, "text", path)
-        return TextPart(text=text) if len(value) == 2 else TextPart(text=text, private=_kept(present(value, _TEXT)))
+        return (
+            TextPart(text=text)
+            if len(value) == 2
+            else TextPart(text=text, private=keep(DIALECT, unknown_values(value, _TEXT)))
+        )
     if kind == "refusal" and value.keys() == _REFUSAL:
         return RefusalPart(text=as_text(value["refusal"], f"{path}.refusal"))
     if type(kind) is str and kind in _ADDRESSED:
@@ -64,14 +70,10 @@ def read_part(value: Any, path: str, *, from_user: bool) -> Part:
     return NativePart(origin=DIALECT, value=value)
 
 
-def _kept(members: JsonObject) -> Private:
-    return {DIALECT: members} if members else {}
-
-
 def _read_addressed(value: JsonObject, kind: str, path: str, *, from_user: bool) -> MediaPart:
     inner = value.get(kind)
     detail = None
-    hints: JsonObject = dict(present(value, frozenset({"type", kind})))
+    hints: JsonObject = dict(unknown_values(value, frozenset({"type", kind})))
     if isinstance(inner, str):
         hints["_flat"] = True
         url = inner
@@ -79,17 +81,17 @@ def _read_addressed(value: JsonObject, kind: str, path: str, *, from_user: bool)
         address = as_object(inner, f"{path}.{kind}")
         url = required_text(address, "url", f"{path}.{kind}")
         detail = optional_text(address, "detail", f"{path}.{kind}")
-        if members := present(address, _ADDRESS):
+        if members := unknown_values(address, _ADDRESS):
             hints["_inner"] = members
     if kind != "image_url" or not from_user:
         hints["_type"] = kind
     loaded = read_data_url(url, f"{path}.{kind}.url")
     if loaded is None:
         media_type = guess_media_type(url, _ADDRESSED[kind])
-        return MediaPart(media_type=media_type, url=url, detail=detail, private=_kept(hints))
+        return MediaPart(media_type=media_type, url=url, detail=detail, private=keep(DIALECT, hints))
     if not url.startswith(f"data:{loaded[0]};base64,"):
         hints["_head"] = url.partition(",")[0]
-    return MediaPart(media_type=loaded[0], data=loaded[1], detail=detail, private=_kept(hints))
+    return MediaPart(media_type=loaded[0], data=loaded[1], detail=detail, private=keep(DIALECT, hints))
 
 
 def _read_sound(value: JsonObject, path: str, *, from_user: bool) -> MediaPart:
@@ -99,12 +101,12 @@ def _read_sound(value: JsonObject, path: str, *, from_user: bool) -> MediaPart:
     text = required_text(inner, "data", where)
     loaded = read_data_url(text, f"{where}.data")
     data = decode_base64(text, f"{where}.data") if loaded is None else loaded[1]
-    hints: JsonObject = dict(present(value, frozenset({"type", "input_audio"})))
-    if members := present(inner, _SOUND):
+    hints: JsonObject = dict(unknown_values(value, frozenset({"type", "input_audio"})))
+    if members := unknown_values(inner, _SOUND):
         hints["_inner"] = members
     if form not in _SOUND_TYPES or not from_user:
         hints["_type"] = "input_audio"
-    return MediaPart(media_type=_SOUND_TYPES.get(form, f"audio/{form}"), data=data, private=_kept(hints))
+    return MediaPart(media_type=_SOUND_TYPES.get(form, f"audio/{form}"), data=data, private=keep(DIALECT, hints))
 
 
 def _read_file(value: JsonObject, path: str, *, from_user: bool) -> MediaPart:
@@ -114,8 +116,8 @@ def _read_file(value: JsonObject, path: str, *, from_user: bool) -> MediaPart:
     where = f"{path}.file"
     name, text = optional_text(inner, "filename", where), optional_text(inner, "file_data", where)
     file_id = optional_text(inner, "file_id", where)
-    hints: JsonObject = dict(present(value, frozenset({"type", "file"})))
-    if members := present(inner, _FILE):
+    hints: JsonObject = dict(unknown_values(value, frozenset({"type", "file"})))
+    if members := unknown_values(inner, _FILE):
         hints["_inner"] = members
     media_type, data, url = guess_media_type(name, "application/octet-stream"), None, None
     if text is not None and text.startswith(("http://", "https://")):
@@ -133,7 +135,9 @@ def _read_file(value: JsonObject, path: str, *, from_user: bool) -> MediaPart:
     is_default = data is not None and media_kind(media_type) not in ("image", "audio") and from_user
     if not is_default and not (data is None and url is None and (file_id or "").startswith("file-") and from_user):
         hints["_type"] = "file"
-    return MediaPart(media_type=media_type, data=data, url=url, file_id=file_id, name=name, private=_kept(hints))
+    return MediaPart(
+        media_type=media_type, data=data, url=url, file_id=file_id, name=name, private=keep(DIALECT, hints)
+    )
 
 
 def write_parts(parts: Iterable[Part], path: str, losses: Losses, *, from_user: bool) -> list[JsonValue]:
@@ -151,11 +155,11 @@ def write_parts(parts: Iterable[Part], path: str, losses: Losses, *, from_user: 
                 else:
                     losses.add("native_dropped", path, f"A part that only {origin} understands was left out.")
             case MediaPart():
-                note_foreign(part.private, path, losses)
+                note_foreign(part.private, DIALECT, path, losses)
                 media = write_media(part, from_user=from_user)
                 if media is None:
                     losses.add("media_dropped", path, f"{part.media_type} cannot be sent here.")
-                    media = {"type": "text", "text": describe_media(part)}
+                    media = {"type": "text", "text": media_note(part)}
                 written.append(media)
     return written
 
@@ -163,19 +167,14 @@ def write_parts(parts: Iterable[Part], path: str, losses: Losses, *, from_user: 
 def write_text(part: TextPart, path: str, losses: Losses) -> JsonValue:
     if not part.private:
         return {"type": "text", "text": part.text}
-    note_foreign(part.private, path, losses)
-    members = own(part.private)
+    note_foreign(part.private, DIALECT, path, losses)
+    members = own_members(part.private, DIALECT)
     return part.text if "_bare" in members else {"type": "text", "text": part.text, **visible(members)}
-
-
-def describe_media(part: MediaPart) -> str:
-    where = part.url or part.name or part.file_id
-    return f"[{part.media_type}: {where}]" if where else f"[{part.media_type}]"
 
 
 def write_media(part: MediaPart, *, from_user: bool) -> JsonObject | None:
     """The part on the wire; None where there is no place for it."""
-    members = own(part.private)
+    members = own_members(part.private, DIALECT)
     kind = members.get("_type") or (_usual_type(part) if from_user else None)
     inner = members.get("_inner", NOTHING)
     if kind == "input_audio" and part.data is not None:

@@ -1,4 +1,4 @@
-"""What one endpoint or model wants beyond the Chat dialect, and how private data of the dialect is told apart.
+"""What one endpoint or model wants beyond the Chat dialect.
 
 Knows no provider by name: who has which profile is decided above.
 """
@@ -8,14 +8,8 @@ from typing import Literal
 from msgspec import Struct
 
 from groundwire.codecs.wire.ids import OPENAI_CHAT_IDS, IdRule
-from groundwire.codecs.wire.warnings import Losses
-from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.messages import Private
 
 DIALECT = "openai-chat"
-
-NOTHING: JsonObject = {}
-"""Stands in for private data that is not there; never written to."""
 
 
 class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -54,31 +48,3 @@ class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_
     stream_usage: bool = True
     """Streams are asked for their usage."""
     takes_top_k: bool = False
-
-
-def own(private: Private) -> JsonObject:
-    """What this dialect said about a thing."""
-    return private.get(DIALECT, NOTHING)
-
-
-def visible(members: JsonObject) -> JsonObject:
-    """The members that go to the wire: names with an underscore in front are our own notes on its shape."""
-    return {name: value for name, value in members.items() if name[:1] != "_"}
-
-
-def present(source: JsonObject, known: frozenset[str]) -> JsonObject:
-    """The members that nobody here knows, without nulls, which say nothing, and without what looks like our notes."""
-    if source.keys() <= known:
-        return NOTHING
-    return {
-        name: value for name, value in source.items() if name not in known and value is not None and name[:1] != "_"
-    }
-
-
-def note_foreign(private: Private, path: str, losses: Losses, *, carried: frozenset[str] = frozenset()) -> None:
-    """Private data of other dialects stays behind, except the members that are carried in another way."""
-    for dialect, members in private.items():
-        if dialect != DIALECT and not (members.keys() <= carried):
-            names = [name for name in members if name[:1] != "_" and name not in carried]
-            if names:
-                losses.add("private_dropped", path, f"{', '.join(names)} of {dialect} was left out.")

@@ -5,10 +5,11 @@ from typing import Any
 from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.codecs.openai_chat.options import read_format, read_limit, read_reasoning, read_sampling, read_stream
 from groundwire.codecs.openai_chat.parts import read_parts
-from groundwire.codecs.openai_chat.profile import DIALECT, present
+from groundwire.codecs.openai_chat.profile import DIALECT
 from groundwire.codecs.openai_chat.tools import keep_choice, read_tools
 from groundwire.codecs.openai_chat.turn_reading import TurnReader, quick_turn, synthetic_id
 from groundwire.codecs.openai_chat.usual import read_usual
+from groundwire.codecs.wire.private import keep, unknown_values
 from groundwire.codecs.wire.reading import as_list, as_text, expected, optional_bool, required_text
 from groundwire.codecs.wire.recognition import refuse_foreign, require
 from groundwire.contracts.canonical import JsonObject
@@ -48,7 +49,7 @@ def decode_request(
     refuse_foreign(source, DIALECT)
     if source.get("model") is None and model:
         source = {**source, "model": model}
-    extras: JsonObject = dict(present(source, _KNOWN))
+    extras: JsonObject = dict(unknown_values(source, _KNOWN))
     functions = source.get("functions")
     tools = once(cache if functions is None else None, source.get("tools"), DIALECT, lambda: read_tools(source))
     if not tools and source.get("tools") == []:
@@ -65,7 +66,7 @@ def decode_request(
         output=read_format(source, extras) if "response_format" in source else None,
         reasoning=read_reasoning(source) if "reasoning_effort" in source else None,
         stream=read_stream(source, extras) or stream,
-        extras={DIALECT: extras} if extras else {},
+        extras=keep(DIALECT, extras),
     )
 
 
@@ -114,8 +115,8 @@ def _read_message(message: JsonObject, path: str) -> Message:
     role = required_text(message, "role", path)
     parts, hints = _read_content(message.get("content"), f"{path}.content", from_user=role == "user")
     if not message.keys() <= _MESSAGE:
-        hints = {**hints, **present(message, _MESSAGE)}
-    return Message(role=role, parts=parts, private={DIALECT: hints} if hints else {})
+        hints = {**hints, **unknown_values(message, _MESSAGE)}
+    return Message(role=role, parts=parts, private=keep(DIALECT, hints))
 
 
 def _read_content(content: Any, path: str, *, from_user: bool) -> tuple[tuple[Part, ...], JsonObject]:
@@ -135,7 +136,7 @@ def _read_result(message: JsonObject, path: str, turns: TurnReader) -> ResultIte
     parts, hints = _read_content(message.get("content"), f"{path}.content", from_user=False)
     name = message.get("name")
     name = "" if name is None else as_text(name, f"{path}.name")
-    hints = {**hints, **present(message, _TOOL_MESSAGE)}
+    hints = {**hints, **unknown_values(message, _TOOL_MESSAGE)}
     if is_legacy:
         hints["_legacy"] = True
     elif name:
@@ -147,7 +148,7 @@ def _read_result(message: JsonObject, path: str, turns: TurnReader) -> ResultIte
             raise WireError("is missing", path=f"{path}.tool_call_id")
         call_id = _waiting(turns, name) or synthetic_id("", path)
     parts = () if parts == (TextPart(text=""),) else parts
-    return ResultItem(call_id=call_id, name=name, parts=parts, private={DIALECT: hints} if hints else {})
+    return ResultItem(call_id=call_id, name=name, parts=parts, private=keep(DIALECT, hints))
 
 
 def _waiting(turns: TurnReader, name: str) -> str | None:

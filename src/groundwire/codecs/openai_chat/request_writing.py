@@ -1,5 +1,6 @@
 """A canonical request as a Chat request for one endpoint, with everything that was lost on the way."""
 
+from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.openai_chat.declarations import NAME_RULE
 from groundwire.codecs.openai_chat.options import (
     write_format,
@@ -8,36 +9,36 @@ from groundwire.codecs.openai_chat.options import (
     write_sampling,
     write_stream,
 )
-from groundwire.codecs.openai_chat.parts import describe_media, write_media, write_parts
-from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, Profile, note_foreign, own, visible
-from groundwire.codecs.openai_chat.tools import write_choice, write_tools
+from groundwire.codecs.openai_chat.parts import write_media, write_parts
+from groundwire.codecs.openai_chat.profile import DIALECT, Profile
+from groundwire.codecs.openai_chat.tools import is_legacy, write_choice, write_tools
 from groundwire.codecs.openai_chat.turn_writing import TurnWriter
+from groundwire.codecs.wire.freeform import freeform_names
 from groundwire.codecs.wire.ids import IdTable, names_by_id
+from groundwire.codecs.wire.media import media_note
 from groundwire.codecs.wire.names import NameTable
-from groundwire.codecs.wire.openai import OPENAI_DIALECTS, SHARED_MEMBERS, canonical_path
+from groundwire.codecs.wire.openai import canonical_path, carry_extras
 from groundwire.codecs.wire.pairing import MISSING_RESULT, paired
+from groundwire.codecs.wire.private import note_foreign, own_members, visible
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import CallItem, MediaPart, Message, Part, ResultItem, TextPart
-from groundwire.contracts.requests import FunctionTool, ModelRequest
+from groundwire.contracts.requests import ModelRequest
 
 _MINIMAL = frozenset({"role", "content", "name"})
 _MERGED = frozenset({"system", "developer", "user", "assistant"})
 _DEFAULT = Profile()
 
 
-def encode_request(request: ModelRequest, *, profile: Profile = _DEFAULT) -> Encoded:
+def encode_request(request: ModelRequest, *, profile: Profile = _DEFAULT, cache: ToolCache | None = None) -> Encoded:
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
-    kept = request.extras.get(DIALECT, NOTHING)
+    kept = own_members(request.extras, DIALECT)
     body: JsonObject = {"model": request.model}
-    freeform = frozenset(tool.name for tool in request.tools if isinstance(tool, FunctionTool) and tool.freeform)
-    tools, functions = write_tools(request.tools, names, profile, losses) if request.tools else ([], [])
+    freeform = freeform_names(request.tools)
+    tools = _write_tools(request, names, profile, losses, cache)
     body["messages"] = _MessagesWriter(request, names, profile, freeform, losses).write()
-    if tools:
-        body["tools"] = tools
-    if functions:
-        body["functions"] = functions
+    body.update(tools)
     if request.tool_choice is not None or request.parallel_calls is not None:
         _write_choice(request, body, names, profile, freeform, losses)
     write_sampling(request.sampling, body, kept, profile, losses)
@@ -48,17 +49,27 @@ def encode_request(request: ModelRequest, *, profile: Profile = _DEFAULT) -> Enc
     write_stream(request, body, kept, profile)
     if request.extras:
         body.update(visible(kept))
-        for dialect, members in request.extras.items():
-            if dialect != DIALECT:
-                for name, value in visible(members).items():
-                    if dialect in OPENAI_DIALECTS and name in SHARED_MEMBERS:
-                        body[name] = value
-                    else:
-                        losses.add("extra_dropped", f"extras.{dialect}.{name}", f"{name} is known to {dialect} only.")
+        carry_extras(request.extras, DIALECT, body, losses)
     for name in profile.dropped_options & body.keys():
         del body[name]
         losses.add("option_dropped", canonical_path(name, request.extras), f"The model refuses {name}.")
     return Encoded(body=body, warnings=losses.taken(), names=names.names)
+
+
+def _write_tools(
+    request: ModelRequest, names: NameTable, profile: Profile, losses: Losses, cache: ToolCache | None
+) -> JsonObject:
+    """The members `tools` and `functions`, as far as there are such tools."""
+    tools = request.tools
+    if is_legacy(tools) or not profile.allowed_tools:  # two lists, or one that the choice may shorten
+        cache = None
+    if cache is None:
+        written, functions = write_tools(tools, names, profile, losses) if tools else ([], [])
+        return {name: value for name, value in (("tools", written), ("functions", functions)) if value}
+    written = cache.write(
+        tools, (DIALECT, profile), names, losses, lambda table, own: write_tools(tools, table, profile, own)[0]
+    )
+    return {"tools": written} if written else {}
 
 
 def _write_choice(
@@ -71,9 +82,9 @@ def _write_choice(
 ) -> None:
     choice = request.tool_choice
     has_tools = "tools" in body or "functions" in body
-    if choice is not None and (has_tools or "_alone" in own(choice.private)):
-        is_legacy = "_legacy" in own(choice.private)
-        body["function_call" if is_legacy else "tool_choice"] = write_choice(choice, names, profile, freeform, losses)
+    if choice is not None and (has_tools or "_alone" in own_members(choice.private, DIALECT)):
+        name = "function_call" if "_legacy" in own_members(choice.private, DIALECT) else "tool_choice"
+        body[name] = write_choice(choice, names, profile, freeform, losses)
         is_named = choice.mode == "required" and len(choice.names) == 1
         if choice.names and choice.mode != "none" and not profile.allowed_tools and not is_named:
             _offer_only(body, {names.wire(name) for name in choice.names})
@@ -146,7 +157,7 @@ class _MessagesWriter:
 
     def _write_instructions(self) -> None:
         for part in self._request.instructions:
-            note_foreign(part.private, "instructions", self._losses)
+            note_foreign(part.private, DIALECT, "instructions", self._losses)
             self._messages.append({"role": self._profile.system_role or "system", "content": part.text})
 
     def _role(self, role: str, path: str) -> str:
@@ -157,8 +168,8 @@ class _MessagesWriter:
         return wanted
 
     def _write_message(self, item: Message, path: str) -> None:
-        note_foreign(item.private, path, self._losses)
-        members = own(item.private)
+        note_foreign(item.private, DIALECT, path, self._losses)
+        members = own_members(item.private, DIALECT)
         wire: JsonObject = {"role": self._role(item.role, path)}
         wire["content"] = self._content(item.parts, path, is_list="_list" in members, from_user=item.role == "user")
         if members:
@@ -187,8 +198,8 @@ class _MessagesWriter:
             text = item.parts[0].text  # type: ignore[union-attr]
             self._messages.append({"role": "tool", "tool_call_id": self._ids.result(item.call_id), "content": text})
             return
-        note_foreign(item.private, path, self._losses)
-        members = own(item.private)
+        note_foreign(item.private, DIALECT, path, self._losses)
+        members = own_members(item.private, DIALECT)
         parts = item.parts
         if len(parts) == 1 and type(parts[0]) is TextPart and not parts[0].private and "_list" not in members:
             content: JsonValue = parts[0].text
@@ -212,12 +223,12 @@ class _MessagesWriter:
         """Text stays; media that the sender did not put here himself go into a message of the user behind."""
         parts: list[Part] = []
         for part in item.parts:
-            if isinstance(part, MediaPart) and "_type" not in own(part.private):
+            if isinstance(part, MediaPart) and "_type" not in own_members(part.private, DIALECT):
                 media = write_media(part, from_user=True)
                 if media is not None:
                     self._losses.add("media_moved", path, f"{part.media_type} follows in a user message.")
                     self._media += [{"type": "text", "text": f"From the result of {item.call_id}:"}, media]
-                    parts.append(TextPart(text=f"{describe_media(part)} (in the next message)"))
+                    parts.append(TextPart(text=media_note(part, "follows below")))
                     continue
             parts.append(part)
         return self._content(tuple(parts), path, is_list=is_list, from_user=False)

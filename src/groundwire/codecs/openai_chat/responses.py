@@ -3,18 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, note_foreign, own, present, visible
+from groundwire.codecs.openai_chat.profile import DIALECT
+from groundwire.codecs.openai_chat.tools import is_legacy
 from groundwire.codecs.openai_chat.turn_reading import TurnReader
 from groundwire.codecs.openai_chat.turn_writing import TurnWriter
 from groundwire.codecs.wire.building import withdraw_calls, would_run_cut
+from groundwire.codecs.wire.freeform import freeform_names
 from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.private import keep, note_extras, note_foreign, own_members, unknown_values, visible
 from groundwire.codecs.wire.reading import as_list, as_object, count_of
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import NotExpressible, WireError
 from groundwire.contracts.messages import CallItem, Item
 from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply, Usage
-from groundwire.contracts.requests import FunctionTool, ModelRequest
+from groundwire.contracts.requests import ModelRequest
 
 _KNOWN = frozenset({"id", "object", "created", "model", "choices", "usage"})
 _HEADER = ("id", "object", "created", "model")
@@ -60,7 +63,7 @@ def decode_response(
         seed = f"{reply_id}#{place}" if place else reply_id
         turns = TurnReader(names=names or {}, seed=seed, is_reply=True, splits_thinking=split_thinking)
         answers.append(_read_choice(value, place, turns))
-    extras: JsonObject = dict(present(source, _KNOWN))
+    extras: JsonObject = dict(unknown_values(source, _KNOWN))
     kind = source.get("object")
     if kind not in ("chat.completion", None):
         extras["object"] = kind
@@ -76,7 +79,7 @@ def decode_response(
         finish=answers[0].finish,
         usage=read_usage(source.get("usage")),
         alternatives=tuple(answers[1:]),
-        extras={DIALECT: extras} if extras else {},
+        extras=keep(DIALECT, extras),
     )
 
 
@@ -87,7 +90,7 @@ def _read_choice(value: Any, place: int, turns: TurnReader) -> Alternative:
     if message is None and isinstance(choice.get("text"), str):
         message = {"role": "assistant", "content": choice["text"]}
     items: list[Item] = turns.read(as_object(message, f"{path}.message"), f"{path}.message")
-    hints: JsonObject = dict(present(choice, _CHOICE))
+    hints: JsonObject = dict(unknown_values(choice, _CHOICE))
     index = choice.get("index")
     if index is not None and index != place:
         hints["_index"] = index
@@ -113,7 +116,7 @@ def read_finish(raw: Any, *, has_calls: bool, hints: JsonObject) -> Finish:
         reason=reason,
         raw=word,
         detail=detail if isinstance(detail, str) and detail != word else None,
-        private={DIALECT: hints} if hints else {},
+        private=keep(DIALECT, hints),
     )
 
 
@@ -180,37 +183,19 @@ def encode_response(reply: Reply, *, request: ModelRequest | None = None, create
     if reply.usage is not None:
         body["usage"] = write_usage(reply.usage)
     if reply.extras:
-        kept = reply.extras.get(DIALECT, NOTHING)
+        kept = own_members(reply.extras, DIALECT)
         absent = kept.get("_absent")
         for name in absent if isinstance(absent, list) else ():
             body.pop(str(name), None)
         body.update(visible(kept))
-        note_extras(reply, losses)
+        note_extras(reply.extras, DIALECT, losses)
     return Encoded(body=body, warnings=losses.taken())
-
-
-def note_extras(reply: Reply, losses: Losses) -> None:
-    for dialect, members in reply.extras.items():
-        if dialect != DIALECT:
-            for name in visible(members):
-                losses.add("extra_dropped", f"extras.{dialect}.{name}", f"{name} is known to {dialect} only.")
 
 
 def reply_writer(request: ModelRequest | None, losses: Losses) -> TurnWriter:
     if request is None or not request.tools:
         return TurnWriter(losses)
-    return TurnWriter(losses, freeform=freeform_tools(request), is_legacy=is_legacy(request))
-
-
-def freeform_tools(request: ModelRequest | None) -> frozenset[str]:
-    tools = () if request is None else request.tools
-    return frozenset(tool.name for tool in tools if isinstance(tool, FunctionTool) and tool.freeform is not None)
-
-
-def is_legacy(request: ModelRequest | None) -> bool:
-    """The client declared `functions`, so it waits for `function_call`."""
-    tools = () if request is None else request.tools
-    return any(isinstance(tool, FunctionTool) and "_legacy" in own(tool.private) for tool in tools)
+    return TurnWriter(losses, freeform=freeform_names(request.tools), is_legacy=is_legacy(request.tools))
 
 
 def write_choice(answer: Alternative, place: int, writer: TurnWriter, losses: Losses) -> JsonObject:
@@ -236,20 +221,22 @@ def _write_choice(
         "finish_reason": write_finish(finish, message, losses),
     }
     if finish.private:
-        hints = own(finish.private)
+        hints = own_members(finish.private, DIALECT)
         if "_index" in hints:
             choice["index"] = hints["_index"]
         elif "_no_index" in hints:
             del choice["index"]
         choice.update(visible(hints))
-        note_foreign(finish.private, "finish", losses)
+        note_foreign(finish.private, DIALECT, "finish", losses)
     return choice
 
 
 def write_finish(finish: Finish, message: JsonObject, losses: Losses) -> str:
     """The provider's own word if it was this dialect's, else the nearest one."""
     raw = finish.raw
-    if raw is not None and ((raw in _OPENAIS and _fits(raw, finish.reason)) or "_raw" in own(finish.private)):
+    if raw is not None and (
+        (raw in _OPENAIS and _fits(raw, finish.reason)) or "_raw" in own_members(finish.private, DIALECT)
+    ):
         return raw
     word = _WORDS.get(finish.reason)
     if word is None:

@@ -5,30 +5,29 @@ What was written cannot be taken back: an upstream that begins anew, or fails, e
 
 from groundwire.codecs.openai_chat.failures import encode_error
 from groundwire.codecs.openai_chat.options import wants_usage
-from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, own, visible
+from groundwire.codecs.openai_chat.profile import DIALECT
 from groundwire.codecs.openai_chat.responses import (
-    freeform_tools,
-    is_legacy,
-    note_extras,
     reply_writer,
     write_choice,
     write_finish,
     write_usage,
 )
-from groundwire.codecs.openai_chat.turn_writing import input_of
+from groundwire.codecs.openai_chat.tools import is_legacy
+from groundwire.codecs.openai_chat.turn_writing import input_text
 from groundwire.codecs.wire.building import would_run_cut
 from groundwire.codecs.wire.failures import STATUS_OF
+from groundwire.codecs.wire.freeform import freeform_names
 from groundwire.codecs.wire.json import dump
+from groundwire.codecs.wire.private import NOTHING, note_extras, own_members, visible
 from groundwire.codecs.wire.sse import write_event
 from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotExpressible
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Item, Message, ReasoningItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
     CallStarted,
-    Failure,
-    FailureKind,
     Finish,
     FinishReason,
     ItemEnded,
@@ -68,8 +67,9 @@ class StreamEncoder:
         self._created = created
         self._request = request
         self._losses = Losses()
-        self._freeform = freeform_tools(request)
-        self._is_legacy = is_legacy(request)
+        tools = () if request is None else request.tools
+        self._freeform = freeform_names(tools)
+        self._is_legacy = is_legacy(tools)
         self._has_usage = wants_usage(request)
         self._header: JsonObject = {}
         self._before = b""
@@ -194,12 +194,12 @@ class StreamEncoder:
             written = self._start_call(CallStarted(index=index, call_id=item.call.call_id, name=item.call.name))
             call = self._calls[index]
         if call.is_custom:
-            entry: JsonObject = {"index": call.number, "custom": {"input": input_of(item.call.raw)}}
+            entry: JsonObject = {"index": call.number, "custom": {"input": input_text(item.call.raw)}}
             written += self._delta(dump({"tool_calls": [entry]}))
         elif not call.is_written:
             call.is_written = True
             written += self._call_text(call, item.call.raw)
-        extra = visible(own(item.private))
+        extra = visible(own_members(item.private, DIALECT))
         signature = item.private.get("gemini", NOTHING).get("thoughtSignature")
         if isinstance(signature, str) and "extra_content" not in extra:
             extra["extra_content"] = {"google": {"thought_signature": signature}}
@@ -221,13 +221,13 @@ class StreamEncoder:
         writer = reply_writer(self._request, self._losses)
         for number, item in enumerate(reply.items):
             writer.add(message, item, f"items[{number}]")
-        note_extras(reply, self._losses)
+        note_extras(reply.extras, DIALECT, self._losses)
         delta: JsonObject = {name: message[name] for name in ("annotations", "audio") if message.get(name)}
         finish = write_finish(reply.finish, message, self._losses)
         choice: JsonObject = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        choices = [{**choice, **visible(own(reply.finish.private))}]
+        choices = [{**choice, **visible(own_members(reply.finish.private, DIALECT))}]
         written += self._others(reply)
-        extras = visible(reply.extras.get(DIALECT, NOTHING))
+        extras = visible(own_members(reply.extras, DIALECT))
         extras.pop("object", None)
         written += write_event(dump({**self._header, **extras, "choices": choices}))  # type: ignore[dict-item]
         if self._has_usage and reply.usage is not None:

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, Profile, note_foreign, own, present, visible
+from groundwire.codecs.openai_chat.profile import DIALECT, Profile
 from groundwire.codecs.schemas.forms import to_openai
+from groundwire.codecs.wire.freeform import FREEFORM_PARAMETERS
 from groundwire.codecs.wire.names import NameTable, fit_description
 from groundwire.codecs.wire.openai_strict import write_strict
+from groundwire.codecs.wire.private import NOTHING, keep, note_foreign, own_members, unknown_values, visible
 from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
@@ -19,14 +21,12 @@ from groundwire.codecs.wire.recognition import refuse_foreign_tool
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
-from groundwire.contracts.messages import Private
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, NativeTool, ToolChoice
 
 _TOOL = frozenset({"type", "function"})
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
 _CUSTOM = frozenset({"name", "description", "format"})
 _GRAMMAR = frozenset({"type", "grammar"})
-_INPUT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 _NOT_AT_ROOT = frozenset({"anyOf", "oneOf", "allOf", "not", "enum", "const", "nullable", "$ref", "$dynamicRef"})
 _MODES = {"auto": "auto", "none": "none", "required": "required", "any": "required"}
 _AUTO = ToolChoice(mode="auto")
@@ -49,7 +49,7 @@ def _read_tool(tool: JsonObject, path: str) -> DeclaredTool:
         return _read_function(tool["function"], path, {})  # type: ignore[arg-type]
     if "function" in tool and kind in ("function", None):
         hints: JsonObject = {} if kind else {"_untyped": True}
-        if members := present(tool, _TOOL):
+        if members := unknown_values(tool, _TOOL):
             hints["_outer"] = members
         return _read_function(as_object(tool["function"], f"{path}.function"), path, hints)
     refuse_foreign_tool(tool, path, DIALECT)
@@ -64,7 +64,7 @@ def _read_tool(tool: JsonObject, path: str) -> DeclaredTool:
 
 def _read_function(function: JsonObject, path: str, hints: JsonObject) -> FunctionTool:
     if not function.keys() <= _FUNCTION:
-        hints = {**hints, **present(function, _FUNCTION)}
+        hints = {**hints, **unknown_values(function, _FUNCTION)}
     name, description = function.get("name"), function.get("description")
     parameters, strict = function.get("parameters"), function.get("strict")
     if (
@@ -92,7 +92,7 @@ def function_tool(
         description=description,
         parameters=parameters,
         strict=strict,
-        private={DIALECT: hints} if hints else {},
+        private=keep(DIALECT, hints),
     )
 
 
@@ -110,18 +110,18 @@ def _read_custom(tool: JsonObject, path: str) -> FunctionTool:
     where = path if custom is None else f"{path}.custom"
     custom = {name: tool[name] for name in tool if name != "type"} if custom is None else custom
     form = optional_object(custom, "format", where)
-    hints: JsonObject = dict(present(custom, _CUSTOM))
+    hints: JsonObject = dict(unknown_values(custom, _CUSTOM))
     if form is None:
         hints["_no_format"] = True
     elif isinstance(form.get("grammar"), dict) and form.keys() == _GRAMMAR:
         form = {"type": form["type"], **form["grammar"]}  # type: ignore[dict-item]
-    if "custom" in tool and (members := present(tool, frozenset({"type", "custom"}))):
+    if "custom" in tool and (members := unknown_values(tool, frozenset({"type", "custom"}))):
         hints["_outer"] = members
     return FunctionTool(
         name=required_text(custom, "name", where),
         description=optional_text(custom, "description", where),
         freeform={"type": "text"} if form is None else form,
-        private={DIALECT: hints} if hints else {},
+        private=keep(DIALECT, hints),
     )
 
 
@@ -138,7 +138,7 @@ def write_tools(
                 written.append(tool.value)
             else:
                 losses.add("tool_dropped", path, f"A tool that only {tool.origin} can run was left out.")
-        elif tool.private and "_legacy" in own(tool.private):
+        elif tool.private and "_legacy" in own_members(tool.private, DIALECT):
             legacy.append(_write_function(tool, names.declare(tool.name, path), path, profile, losses))
         elif tool.freeform is not None and profile.custom_tools:
             written.append(_write_custom(tool, names.declare(tool.name, path), path, profile, losses))
@@ -150,7 +150,7 @@ def write_tools(
 def _nested(tool: FunctionTool, function: JsonObject) -> JsonObject:
     if not tool.private:
         return {"type": "function", "function": function}
-    hints = own(tool.private)
+    hints = own_members(tool.private, DIALECT)
     entry: JsonObject = {"function": function} if "_untyped" in hints else {"type": "function", "function": function}
     outer = hints.get("_outer")
     return {**entry, **outer} if isinstance(outer, dict) else entry
@@ -161,30 +161,30 @@ def _write_function(tool: FunctionTool, name: str, path: str, profile: Profile, 
     if tool.description is not None:
         function["description"] = fit_description(tool.description, profile.max_description, path, losses)
     if tool.freeform is not None:
-        function["parameters"] = _INPUT
+        function["parameters"] = FREEFORM_PARAMETERS
         if tool.freeform.get("type") != "text":
             losses.add("format_approximated", path, "The grammar of a free-text tool was left out.")
-    elif tool.parameters is not None and (_is_plain(tool.parameters) or "_as_is" in own(tool.private)):
+    elif tool.parameters is not None and (_is_plain(tool.parameters) or "_as_is" in own_members(tool.private, DIALECT)):
         function["parameters"] = tool.parameters
     elif tool.parameters is not None:
         converted = to_openai(tool.parameters)
         losses.add_schema(f"{path}.parameters", converted.warnings)
         function["parameters"] = converted.schema
     parameters = function.get("parameters")
-    if tool.strict and isinstance(parameters, dict) and "_strict" not in own(tool.private):
+    if tool.strict and isinstance(parameters, dict) and "_strict" not in own_members(tool.private, DIALECT):
         # Whoever sent it in this dialect knows what the server takes.
         function["parameters"], function["strict"] = write_strict(parameters, path, losses)
     elif tool.strict is not None:
         function["strict"] = tool.strict
     if tool.private:
-        note_foreign(tool.private, path, losses)
-        function.update(visible(own(tool.private)))
+        note_foreign(tool.private, DIALECT, path, losses)
+        function.update(visible(own_members(tool.private, DIALECT)))
     return function
 
 
 def _write_custom(tool: FunctionTool, name: str, path: str, profile: Profile, losses: Losses) -> JsonObject:
-    note_foreign(tool.private, path, losses)
-    hints = own(tool.private)
+    note_foreign(tool.private, DIALECT, path, losses)
+    hints = own_members(tool.private, DIALECT)
     custom: JsonObject = {"name": name}
     if tool.description is not None:
         custom["description"] = fit_description(tool.description, profile.max_description, path, losses)
@@ -216,13 +216,15 @@ def _read_choice(value: Any, path: str, *, is_alone: bool, is_legacy: bool) -> T
     if is_legacy:
         hints["_legacy"] = True
         if isinstance(value, dict):
-            return ToolChoice(mode="required", names=(required_text(value, "name", path),), private=_kept(hints))
+            return ToolChoice(
+                mode="required", names=(required_text(value, "name", path),), private=keep(DIALECT, hints)
+            )
     if isinstance(value, str):
         if value not in _MODES:
             raise WireError(f"{value!r} is no tool choice", path=path)
         if value == "any":
             hints["_word"] = value
-        return ToolChoice(mode=_MODES[value], private=_kept(hints))  # type: ignore[arg-type]
+        return ToolChoice(mode=_MODES[value], private=keep(DIALECT, hints))  # type: ignore[arg-type]
     choice = as_object(value, path)
     kind = choice.get("type")
     if kind == "allowed_tools":
@@ -232,7 +234,7 @@ def _read_choice(value: Any, path: str, *, is_alone: bool, is_legacy: bool) -> T
         name = required_text(as_object(inner, f"{path}.{kind}"), "name", f"{path}.{kind or 'function'}")
         if kind == "custom":
             hints["_custom"] = True
-        return ToolChoice(mode="required", names=(name,), private=_kept(hints))
+        return ToolChoice(mode="required", names=(name,), private=keep(DIALECT, hints))
     return None
 
 
@@ -249,18 +251,14 @@ def _read_allowed(choice: JsonObject, path: str, hints: JsonObject) -> ToolChoic
         names.append(str(inner["name"]))
     if mode not in ("auto", "required"):
         raise WireError(f"{mode!r} is no mode", path=f"{path}.allowed_tools.mode")
-    return ToolChoice(mode=mode, names=tuple(names), private=_kept({**hints, "_allowed": True}))  # type: ignore[arg-type]
-
-
-def _kept(hints: JsonObject) -> Private:
-    return {DIALECT: hints} if hints else {}
+    return ToolChoice(mode=mode, names=tuple(names), private=keep(DIALECT, {**hints, "_allowed": True}))  # type: ignore[arg-type]
 
 
 def write_choice(
     choice: ToolChoice, names: NameTable, profile: Profile, freeform: frozenset[str], losses: Losses
 ) -> JsonValue:
-    note_foreign(choice.private, "tool_choice", losses)
-    hints = own(choice.private)
+    note_foreign(choice.private, DIALECT, "tool_choice", losses)
+    hints = own_members(choice.private, DIALECT)
     mode = choice.mode
     if mode == "required" and profile.refuses_required and (len(choice.names) != 1 or "_allowed" in hints):
         losses.add("choice_approximated", "tool_choice", "The server cannot be made to call; it was left free.")
@@ -277,3 +275,8 @@ def write_choice(
     if (entries or "_allowed" in hints) and mode != "none" and profile.allowed_tools:
         return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": entries}}
     return (hints.get("_word") or profile.required_word) if mode == "required" else mode
+
+
+def is_legacy(tools: tuple[DeclaredTool, ...]) -> bool:
+    """The client declared `functions`, so it waits for `function_call`."""
+    return any(isinstance(tool, FunctionTool) and "_legacy" in own_members(tool.private, DIALECT) for tool in tools)

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from groundwire.codecs.openai_chat.parts import read_part
-from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, present
+from groundwire.codecs.openai_chat.profile import DIALECT
 from groundwire.codecs.openai_chat.thinking import split_thinking
 from groundwire.codecs.wire.ids import OPENAI_CHAT_IDS, derived_id, unique_id
 from groundwire.codecs.wire.json import dump_text
 from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.private import keep, own_members, unknown_values
 from groundwire.codecs.wire.reading import as_list, as_object, as_text, expected, optional_text
 from groundwire.codecs.wire.results import read_arguments
 from groundwire.contracts.calls import ToolCall
@@ -107,7 +108,7 @@ class TurnReader:
         """Members without a place of their own: those for everybody, and those that only a client may see again."""
         if message.keys() <= _KNOWN:
             return {}, {}
-        rest, reply_only = dict(present(message, _KNOWN)), {}
+        rest, reply_only = dict(unknown_values(message, _KNOWN)), {}
         if self._is_reply:
             reply_only = {name: rest.pop(name) for name in _ONLY_IN_REPLIES & rest.keys()}
         return rest, reply_only
@@ -142,7 +143,7 @@ class TurnReader:
             function = as_object(legacy, f"{path}.function_call")
             if function.get("name"):
                 call = self._read_call({"type": "function", "function": function}, f"{path}.function_call")
-                hints = {**call.private.get(DIALECT, NOTHING), "_legacy": True}
+                hints = {**own_members(call.private, DIALECT), "_legacy": True}
                 calls.append(CallItem(call=call.call, private={DIALECT: hints}))
             elif self._is_reply:
                 reply_only["function_call"] = function
@@ -166,7 +167,7 @@ class TurnReader:
         if kind is None:
             hints["_untyped_reply" if self._is_reply else "_untyped"] = True
         if function.keys() - known and inner is not value:
-            hints["_function"] = present(function, known)
+            hints["_function"] = unknown_values(function, known)
         self._read_call_rest(entry, hints)
         call_id = self._call_id(entry, path, name, hints)
         call = ToolCall(call_id=call_id, name=original_name(name, self._names), raw=raw, origin=DIALECT)
@@ -191,7 +192,7 @@ class TurnReader:
         known = _CUSTOM_CALL if "_custom" in hints else _CALL
         if entry.keys() <= known:
             return
-        rest = dict(present(entry, known))
+        rest = dict(unknown_values(entry, known))
         if self._is_reply:
             reply_only: JsonObject = {name: rest.pop(name) for name in ("index", "custom", "function") if name in rest}
             if reply_only:
@@ -338,13 +339,13 @@ def attach(items: list[Item], rest: JsonObject, reply_only: JsonObject) -> None:
     place = next((place for place, item in enumerate(items) if isinstance(item, Message)), 0)
     item = items[place]
     if isinstance(item, Message):
-        hints = {**item.private.get(DIALECT, NOTHING), **rest, **({"_reply": reply_only} if reply_only else {})}
+        hints = {**own_members(item.private, DIALECT), **rest, **({"_reply": reply_only} if reply_only else {})}
         parts = item.parts
         if annotations and parts and isinstance(parts[0], TextPart):
             parts = (TextPart(text=parts[0].text, citations=read_citations(annotations)), *parts[1:])
         elif annotations is not None:
             hints["_reply"] = {**reply_only, "annotations": annotations}
-        items[place] = Message(role="assistant", parts=parts, private={DIALECT: hints} if hints else {})
+        items[place] = Message(role="assistant", parts=parts, private=keep(DIALECT, hints))
         return
     if annotations is not None:
         reply_only["annotations"] = annotations
@@ -354,8 +355,8 @@ def attach(items: list[Item], rest: JsonObject, reply_only: JsonObject) -> None:
     if reply_only:
         hints["_message_reply"] = reply_only
     if isinstance(item, CallItem):
-        private = {**item.private, DIALECT: {**item.private.get(DIALECT, NOTHING), **hints}}
+        private = {**item.private, DIALECT: {**own_members(item.private, DIALECT), **hints}}
         items[place] = CallItem(call=item.call, private=private)
     elif isinstance(item, ReasoningItem):
-        private = {**item.private, DIALECT: {**item.private.get(DIALECT, NOTHING), **hints}}
+        private = {**item.private, DIALECT: {**own_members(item.private, DIALECT), **hints}}
         items[place] = ReasoningItem(text=item.text, private=private)

@@ -5,11 +5,12 @@ string where its own server did not make it a list.
 """
 
 from groundwire.codecs.openai_chat.parts import write_parts
-from groundwire.codecs.openai_chat.profile import DIALECT, NOTHING, Profile, note_foreign, own, visible
+from groundwire.codecs.openai_chat.profile import DIALECT, Profile
 from groundwire.codecs.openai_chat.turn_reading import thinking_part
+from groundwire.codecs.wire.freeform import freeform_text
 from groundwire.codecs.wire.ids import IdTable
 from groundwire.codecs.wire.names import NameTable
-from groundwire.codecs.wire.results import object_arguments
+from groundwire.codecs.wire.private import NOTHING, note_foreign, own_members, visible
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import (
@@ -67,8 +68,8 @@ class TurnWriter:
     def add_message(self, wire: JsonObject, item: Message, path: str) -> None:
         members = NOTHING
         if item.private:
-            note_foreign(item.private, path, self._losses)
-            members = own(item.private)
+            note_foreign(item.private, DIALECT, path, self._losses)
+            members = own_members(item.private, DIALECT)
         parts = item.parts
         if len(parts) == 1 and type(parts[0]) is TextPart and not parts[0].private and not parts[0].citations:
             text = parts[0].text
@@ -109,8 +110,8 @@ class TurnWriter:
             offset += len(part.text)
 
     def add_reasoning(self, wire: JsonObject, item: ReasoningItem, path: str) -> None:
-        note_foreign(item.private, path, self._losses)
-        members = own(item.private)
+        note_foreign(item.private, DIALECT, path, self._losses)
+        members = own_members(item.private, DIALECT)
         field, tags = members.get("_field"), members.get("_think")
         if DIALECT not in item.private and not self._is_reply:
             self._losses.add("reasoning_dropped", path, "Reasoning of another provider was left out.")
@@ -130,9 +131,9 @@ class TurnWriter:
 
     def add_call(self, wire: JsonObject, item: CallItem, path: str) -> None:
         call, private = item.call, item.private
-        members = private.get(DIALECT, NOTHING)
+        members = own_members(private, DIALECT)
         if private:
-            note_foreign(private, path, self._losses, carried=_CARRIED)
+            note_foreign(private, DIALECT, path, self._losses, carried=_CARRIED)
         name = call.name if self._names is None else self._names.wire(call.name, path)
         is_legacy = "_legacy" in members or (self._is_legacy and self._is_reply)
         is_custom = "_custom" in members or call.name in self._freeform
@@ -145,7 +146,11 @@ class TurnWriter:
             return
         call_id = call.call_id if self._ids is None else self._ids.call(call.call_id, path)
         if is_custom and (self._is_reply or self._profile.custom_tools):
-            entry: JsonObject = {"id": call_id, "type": "custom", "custom": {"name": name, "input": input_of(call.raw)}}
+            entry: JsonObject = {
+                "id": call_id,
+                "type": "custom",
+                "custom": {"name": name, "input": input_text(call.raw)},
+            }
         else:
             entry = {"id": call_id, "type": "function", "function": function}
         if members:
@@ -203,11 +208,10 @@ class TurnWriter:
             wire.update(_object(members["_message_reply"]))
 
 
-def input_of(raw: str) -> str:
-    """The plain text for a free-text tool, from the arguments of the function that stands for it elsewhere."""
-    arguments = object_arguments(raw)
-    text = arguments.get("input") if arguments is not None and len(arguments) == 1 else None
-    return text if isinstance(text, str) else raw
+def input_text(raw: str) -> str:
+    """What a free-text tool is given: a call of the function that stands for it elsewhere carries it inside."""
+    text = freeform_text(raw)
+    return raw if text is None else text
 
 
 def _append(wire: JsonObject, content: str | list[JsonValue]) -> None:
@@ -234,7 +238,7 @@ def _plain_text(part: JsonValue) -> str | None:
 
 
 def _annotation(citation: Citation, offset: int) -> JsonObject | None:
-    raw = own(citation.private).get("_raw")
+    raw = own_members(citation.private, DIALECT).get("_raw")
     if isinstance(raw, dict):
         return raw
     if citation.url is None:

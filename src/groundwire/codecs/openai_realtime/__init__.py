@@ -3,11 +3,11 @@
 Knows no socket: callers bring each event as bytes, text or object.
 """
 
+from groundwire.codecs.openai_realtime.client_reading import ClientDecoder, decode_client
 from groundwire.codecs.openai_realtime.client_writing import ClientEncoder, encode_client
-from groundwire.codecs.openai_realtime.clients import ClientDecoder, decode_client
 from groundwire.codecs.openai_realtime.naming import DIALECT
+from groundwire.codecs.openai_realtime.server_reading import ServerDecoder, decode_server
 from groundwire.codecs.openai_realtime.server_writing import ServerEncoder, encode_server
-from groundwire.codecs.openai_realtime.servers import ServerDecoder, decode_server
 
 __all__ = [
     "DIALECT",

@@ -7,12 +7,13 @@ last open call has its result, and not while a response is still under way. For 
 from collections.abc import Iterable
 
 from groundwire.codecs.openai_realtime.conversations import write_item, write_result
-from groundwire.codecs.openai_realtime.naming import DIALECT, PCM, RATES, TOOL_NAMES
-from groundwire.codecs.openai_realtime.sessions import write_session
-from groundwire.codecs.wire.live import note_foreign, own_hint, own_members
+from groundwire.codecs.openai_realtime.naming import DIALECT, NAME_RULE, PCM, RATES
+from groundwire.codecs.openai_realtime.setups import write_setup
+from groundwire.codecs.wire.live import note_left_out
+from groundwire.codecs.wire.live_encoding import LiveEncoder
 from groundwire.codecs.wire.media import encode_base64, write_data_url
-from groundwire.codecs.wire.names import NameTable
-from groundwire.codecs.wire.warnings import Losses, WireWarning
+from groundwire.codecs.wire.private import own_members, visible
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import NotExpressible
 from groundwire.contracts.frames import (
@@ -46,25 +47,16 @@ def encode_client(frames: Iterable[ClientFrame], *, losses: Losses | None = None
     return ClientEncoder(losses=losses).feed(*frames)
 
 
-class ClientEncoder:
-    """Writes the events of one client. `names` leads from tool names on the wire to the caller's."""
+class ClientEncoder(LiveEncoder):
+    """Writes the events of one client."""
 
     def __init__(self, *, losses: Losses | None = None) -> None:
-        self._losses = Losses() if losses is None else losses
-        self._table = NameTable(TOOL_NAMES, self._losses)
+        super().__init__(DIALECT, NAME_RULE, losses)
         self._format = PCM
         self._is_responding = False
         self._is_wanted = False
         self._open: set[str] = set()
         self._partial: dict[str, tuple[Part, ...]] = {}
-
-    @property
-    def names(self) -> dict[str, str]:
-        return self._table.names
-
-    @property
-    def warnings(self) -> tuple[WireWarning, ...]:
-        return self._losses.taken()
 
     def heard(self, *frames: ServerFrame) -> list[JsonObject]:
         """What the server said meanwhile, and the request that could not be made before."""
@@ -113,23 +105,19 @@ class ClientEncoder:
                 return [{"type": "response.cancel"}] if self._is_responding else []
             case ActivityEnded():
                 if DIALECT in frame.private:
-                    return [own_members(frame.private, DIALECT)]
+                    return [visible(own_members(frame.private, DIALECT))]
                 self._is_wanted = True
                 return [{"type": "input_audio_buffer.commit"}, *self._due()]
             case AudioStreamEnded():
                 self._losses.add("frame_dropped", frame.kind, "Realtime waits for silence or for a commit.")
                 return []
             case NativeFrame():
-                if frame.origin == DIALECT:
-                    return [frame.value]
-                names = ", ".join(sorted(frame.value))
-                self._losses.add("native_dropped", frame.kind, f"Only {frame.origin} knows this: {names}.")
-                return []
+                return self._write_native(frame)
             case ResponseRequested() | ResponseCancelled() | ItemTruncated():
                 return [self._write_command(frame)]
 
     def _write_command(self, frame: ResponseRequested | ResponseCancelled | ItemTruncated) -> JsonObject:
-        event = own_members(frame.private, DIALECT)
+        event = visible(own_members(frame.private, DIALECT))
         match frame:
             case ResponseRequested():
                 event["type"] = "response.create"
@@ -149,11 +137,11 @@ class ClientEncoder:
         return event
 
     def _write_setup(self, frame: SessionSetup) -> list[JsonObject]:
-        session = write_session(frame, self._table, self._losses)
+        session = write_setup(frame, self._table, self._losses)
         audio = frame.input_format
         if audio is not None:
             self._format = audio if audio.media_type in RATES and audio.rate in (None, RATES[audio.media_type]) else PCM
-        event = own_hint(frame.extras, DIALECT, "_event")
+        event = own_members(frame.extras, DIALECT).get("_event")
         return [{"type": "session.update", **(event if isinstance(event, dict) else {}), "session": session}]
 
     def _write_audio(self, frame: AudioInput) -> list[JsonObject]:
@@ -167,10 +155,10 @@ class ClientEncoder:
                     hint="Resample the audio before it is encoded.",
                 )
         event: JsonObject = {"type": "input_audio_buffer.append"}
-        return [{**event, **own_members(frame.private, DIALECT), "audio": encode_base64(frame.data)}]
+        return [{**event, **visible(own_members(frame.private, DIALECT)), "audio": encode_base64(frame.data)}]
 
     def _write_content(self, frame: UserContent) -> list[JsonObject]:
-        around = own_members(frame.private, DIALECT)
+        around = visible(own_members(frame.private, DIALECT))
         events: list[JsonObject] = []
         for place, item in enumerate(frame.items):
             written = write_item(item, self._losses, f"items[{place}]")
@@ -182,9 +170,9 @@ class ClientEncoder:
         return events
 
     def _write_responses(self, frame: ToolResponses) -> list[JsonObject]:
-        around = own_members(frame.private, DIALECT)
+        around = visible(own_members(frame.private, DIALECT))
         events: list[JsonObject] = []
-        note_foreign(frame.private, DIALECT, frame.kind, self._losses)
+        note_left_out(frame.private, DIALECT, frame.kind, self._losses)
         for place, result in enumerate(frame.results):
             whole = self._whole(result, is_last=not frame.will_continue)
             if whole is None:

@@ -4,9 +4,10 @@ from typing import Any
 
 from groundwire.codecs.openai_realtime.naming import DIALECT
 from groundwire.codecs.wire.json import dump_text
-from groundwire.codecs.wire.live import kept, note_foreign, own_members, read_bytes, split_rate
-from groundwire.codecs.wire.media import encode_base64, media_kind, read_data_url, write_data_url
-from groundwire.codecs.wire.reading import as_object, optional_list, optional_text, required_text, rest_of
+from groundwire.codecs.wire.live import note_left_out, read_bytes, split_rate
+from groundwire.codecs.wire.media import encode_base64, media_kind, media_note, read_data_url, write_data_url
+from groundwire.codecs.wire.private import keep, own_members, unknown_members, visible
+from groundwire.codecs.wire.reading import as_object, optional_list, optional_text, required_text
 from groundwire.codecs.wire.results import read_arguments
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.calls import ToolCall
@@ -39,7 +40,7 @@ def read_item(item: JsonObject, path: str) -> Item | None:
             role = required_text(item, "role", path)
             content = optional_list(item, "content", path)
             parts = tuple(_read_part(part, role, f"{path}.content[{place}]") for place, part in enumerate(content))
-            return Message(role=role, parts=parts, private=kept(DIALECT, rest_of(item, _MESSAGE)))
+            return Message(role=role, parts=parts, private=keep(DIALECT, unknown_members(item, _MESSAGE)))
         case "function_call":
             return read_call(item, path)
         case "function_call_output":
@@ -48,13 +49,13 @@ def read_item(item: JsonObject, path: str) -> Item | None:
             return ResultItem(
                 call_id=required_text(item, "call_id", path),
                 parts=(TextPart(text=text),),
-                private=kept(DIALECT, rest_of(item, _RESULT)),
+                private=keep(DIALECT, unknown_members(item, _RESULT)),
             )
     return None
 
 
 def read_call(item: JsonObject, path: str) -> CallItem:
-    private = rest_of(item, _CALL)
+    private = unknown_members(item, _CALL)
     call_id = optional_text(item, "call_id", path)
     if not call_id:
         private["_synthetic"] = True
@@ -65,27 +66,27 @@ def read_call(item: JsonObject, path: str) -> CallItem:
         raw=read_arguments(item.get("arguments")),
         origin=DIALECT,
     )
-    return CallItem(call=call, private=kept(DIALECT, private))
+    return CallItem(call=call, private=keep(DIALECT, private))
 
 
 def _read_part(value: Any, role: str, path: str) -> Part:
     part = as_object(value, path)
     kind, text = part.get("type"), part.get("text")
     if isinstance(kind, str) and kind in _TEXT_TYPES and isinstance(text, str):
-        rest = rest_of(part, frozenset({"type", "text"}))
+        rest = unknown_members(part, frozenset({"type", "text"}))
         if kind != _text_type(role):
             rest["type"] = kind
-        return TextPart(text=text, private=kept(DIALECT, rest))
+        return TextPart(text=text, private=keep(DIALECT, rest))
     transcript = part.get("transcript")
     if kind in ("output_audio", "audio") and isinstance(transcript, str):
         return TextPart(
-            text=transcript, private={DIALECT: {**rest_of(part, frozenset({"transcript"})), "_spoken": True}}
+            text=transcript, private={DIALECT: {**unknown_members(part, frozenset({"transcript"})), "_spoken": True}}
         )
     if kind == "input_audio":
         data = read_bytes(part.get("audio"))
         if data is not None:
-            rest = rest_of(part, frozenset({"type", "audio"}))
-            return MediaPart(media_type="audio/pcm;rate=24000", data=data, private=kept(DIALECT, rest))
+            rest = unknown_members(part, frozenset({"type", "audio"}))
+            return MediaPart(media_type="audio/pcm;rate=24000", data=data, private=keep(DIALECT, rest))
     if kind == "input_image" and isinstance(part.get("image_url"), str):
         return _read_image(part, path)
     return NativePart(origin=DIALECT, value=part)
@@ -93,7 +94,7 @@ def _read_part(value: Any, role: str, path: str) -> Part:
 
 def _read_image(part: JsonObject, path: str) -> Part:
     url = optional_text(part, "image_url", path) or ""
-    private = kept(DIALECT, rest_of(part, frozenset({"type", "image_url"})))
+    private = keep(DIALECT, unknown_members(part, frozenset({"type", "image_url"})))
     try:
         found = read_data_url(url, path)
     except WireError:
@@ -113,7 +114,7 @@ def write_item(item: Item, losses: Losses, path: str) -> JsonObject | None:
         case Message():
             return _write_message(item, losses, path)
         case CallItem():
-            note_foreign(item.private, DIALECT, path, losses)
+            note_left_out(item.private, DIALECT, path, losses)
             return write_call(item)
         case ResultItem():
             return write_result(item, losses, path)
@@ -127,8 +128,8 @@ def write_item(item: Item, losses: Losses, path: str) -> JsonObject | None:
 
 
 def write_call(item: CallItem) -> JsonObject:
-    own = item.private.get(DIALECT, {})
-    written = own_members(item.private, DIALECT)
+    own = own_members(item.private, DIALECT)
+    written = visible(own_members(item.private, DIALECT))
     written["type"] = "function_call"
     if "_synthetic" not in own:
         written["call_id"] = item.call.call_id
@@ -137,22 +138,22 @@ def write_call(item: CallItem) -> JsonObject:
 
 def write_result(item: ResultItem, losses: Losses, path: str) -> JsonObject:
     """The output is one text; there is no flag for failures, so the text alone tells them."""
-    note_foreign(item.private, DIALECT, path, losses)
+    note_left_out(item.private, DIALECT, path, losses)
     texts: list[str] = []
     for part in item.parts:
         if isinstance(part, (TextPart, RefusalPart)):
             texts.append(part.text)
         elif isinstance(part, MediaPart):
             losses.add("media_dropped", path, "Tool results of a Realtime session are text only.")
-            texts.append(f"[{part.media_type} left out]")
+            texts.append(media_note(part))
         else:
             losses.add("native_dropped", path, f"A part of {part.origin} was left out.")
-    written = own_members(item.private, DIALECT)
+    written = visible(own_members(item.private, DIALECT))
     return {**written, "type": "function_call_output", "call_id": item.call_id, "output": "".join(texts)}
 
 
 def _write_message(item: Message, losses: Losses, path: str) -> JsonObject | None:
-    note_foreign(item.private, DIALECT, path, losses)
+    note_left_out(item.private, DIALECT, path, losses)
     role = "system" if item.role == "developer" else item.role
     if role != item.role:
         losses.add("role_changed", path, "A Realtime conversation has no developer: sent as system.")
@@ -163,20 +164,20 @@ def _write_message(item: Message, losses: Losses, path: str) -> JsonObject | Non
             content.append(written)
     if item.parts and not content:
         return None
-    return {**own_members(item.private, DIALECT), "type": "message", "role": role, "content": content}
+    return {**visible(own_members(item.private, DIALECT)), "type": "message", "role": role, "content": content}
 
 
 def _write_part(part: Part, role: str, losses: Losses, path: str) -> JsonObject | None:
     match part:
         case TextPart():
-            note_foreign(part.private, DIALECT, path, losses)
-            own = part.private.get(DIALECT, {})
+            note_left_out(part.private, DIALECT, path, losses)
+            own = own_members(part.private, DIALECT)
             name = "transcript" if "_spoken" in own else "text"
-            return {"type": _text_type(role), **own_members(part.private, DIALECT), name: part.text}
+            return {"type": _text_type(role), **visible(own_members(part.private, DIALECT)), name: part.text}
         case RefusalPart():
             return {"type": _text_type(role), "text": part.text}
         case MediaPart():
-            note_foreign(part.private, DIALECT, path, losses)
+            note_left_out(part.private, DIALECT, path, losses)
             return _write_media(part, role, losses, path)
         case NativePart():
             if part.origin == DIALECT:
@@ -186,7 +187,7 @@ def _write_part(part: Part, role: str, losses: Losses, path: str) -> JsonObject 
 
 
 def _write_media(part: MediaPart, role: str, losses: Losses, path: str) -> JsonObject:
-    own = own_members(part.private, DIALECT)
+    own = visible(own_members(part.private, DIALECT))
     if role == "user" and media_kind(part.media_type) == "image" and (part.data is not None or part.url):
         url = write_data_url(part.media_type, part.data) if part.data is not None else part.url
         return {"type": "input_image", **own, "image_url": url}
@@ -197,4 +198,4 @@ def _write_media(part: MediaPart, role: str, losses: Losses, path: str) -> JsonO
     ):
         return {"type": "input_audio", **own, "audio": encode_base64(part.data)}
     losses.add("media_dropped", path, f"A Realtime conversation does not take {part.media_type} of {role}.")
-    return {"type": _text_type(role), "text": f"[{part.media_type} left out]"}
+    return {"type": _text_type(role), "text": media_note(part)}

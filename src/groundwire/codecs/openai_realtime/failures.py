@@ -1,29 +1,19 @@
 """Errors of OpenAI Realtime: an event that mostly leaves the session alive, or the status of a failed response."""
 
-from typing import Any
-
-from groundwire.codecs.wire.failures import STATUS_OF, is_context_full
-from groundwire.codecs.wire.json import dump_text
+from groundwire.codecs.wire.failures import STATUS_OF, is_context_full, value_text
+from groundwire.codecs.wire.openai import ERROR_CODES, ERROR_TYPES
+from groundwire.codecs.wire.reading import text_or_none
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.replies import Failure, FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
 
 _CODES = {
+    **ERROR_CODES,
     "conversation_already_has_active_response": FailureKind.CONFLICT,
-    "context_length_exceeded": FailureKind.CONTEXT_FULL,
-    "insufficient_quota": FailureKind.QUOTA,
-    "invalid_api_key": FailureKind.AUTHENTICATION,
-    "model_not_found": FailureKind.NOT_FOUND,
-    "rate_limit_exceeded": FailureKind.RATE_LIMIT,
     "session_expired": FailureKind.TIMEOUT,
 }
 _TYPES = {
-    "authentication_error": FailureKind.AUTHENTICATION,
-    "insufficient_quota": FailureKind.QUOTA,
-    "invalid_request_error": FailureKind.INVALID_REQUEST,
+    **ERROR_TYPES,
     "not_found_error": FailureKind.NOT_FOUND,
-    "permission_error": FailureKind.PERMISSION,
-    "rate_limit_error": FailureKind.RATE_LIMIT,
-    "server_error": FailureKind.SERVER,
 }
 _TYPE_OF = {
     FailureKind.AUTHENTICATION: "authentication_error",
@@ -40,7 +30,11 @@ _CLIENTS = frozenset({
 
 def read_error(error: JsonObject) -> Failure:
     """Whatever stands under `error`: the code tells more than the type."""
-    code, kind, message = _text(error.get("code")), _text(error.get("type")), _text(error.get("message"))
+    code, kind, message = (
+        text_or_none(error.get("code")),
+        text_or_none(error.get("type")),
+        text_or_none(error.get("message")),
+    )
     named = _CODES.get(code or "") or _TYPES.get(kind or "") or FailureKind.SERVER
     if message and is_context_full(message):
         named = FailureKind.CONTEXT_FULL
@@ -50,8 +44,8 @@ def read_error(error: JsonObject) -> Failure:
         status=STATUS_OF[named],
         code=code,
         type=kind,
-        param=_text(error.get("param")),
-        body=dump_text(error),
+        param=text_or_none(error.get("param")),
+        body=value_text(error),
     )
 
 
@@ -63,7 +57,3 @@ def write_error(failure: Failure) -> JsonObject:
         "message": failure.message,
         "param": failure.param,
     }
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

@@ -4,7 +4,7 @@ from groundwire.codecs.wire.names import NameRule
 from groundwire.contracts.frames import AudioFormat
 
 DIALECT = "openai-realtime"
-TOOL_NAMES = NameRule(first="[A-Za-z0-9_-]", further="[A-Za-z0-9_-]", max_length=64)
+NAME_RULE = NameRule(first="[A-Za-z0-9_-]", further="[A-Za-z0-9_-]", max_length=64)
 
 BETA_NAMES = {
     "response.audio.delta": "response.output_audio.delta",

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 
 from groundwire.codecs.openai_realtime.failures import write_error
 from groundwire.codecs.openai_realtime.lifecycles import Lifecycle
-from groundwire.codecs.openai_realtime.naming import DIALECT, PCM, RATES, TOOL_NAMES
+from groundwire.codecs.openai_realtime.naming import DIALECT, NAME_RULE, PCM, RATES
 from groundwire.codecs.openai_realtime.usages import status_of, write_usage
-from groundwire.codecs.wire.live import note_foreign, own_hint, own_members
+from groundwire.codecs.wire.live import note_left_out
+from groundwire.codecs.wire.live_encoding import LiveEncoder
 from groundwire.codecs.wire.media import encode_base64
-from groundwire.codecs.wire.names import NameTable
-from groundwire.codecs.wire.warnings import Losses, WireWarning
+from groundwire.codecs.wire.private import own_members, visible
+from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotExpressible
 from groundwire.contracts.frames import (
@@ -46,20 +47,15 @@ def encode_server(frames: Iterable[ServerFrame], *, losses: Losses | None = None
     return ServerEncoder(losses=losses).feed(*frames)
 
 
-class ServerEncoder:
+class ServerEncoder(LiveEncoder):
     """Writes the events of one session. `audio` is the output format that was agreed with its client."""
 
     def __init__(self, *, prefix: str = "", audio: AudioFormat = PCM, losses: Losses | None = None) -> None:
-        self._losses = Losses() if losses is None else losses
-        self._table = NameTable(TOOL_NAMES, self._losses)
+        super().__init__(DIALECT, NAME_RULE, losses)
         self._audio = audio
         self._life = Lifecycle(prefix)
         self._usage: Usage | None = None
         self._is_over = False
-
-    @property
-    def warnings(self) -> tuple[WireWarning, ...]:
-        return self._losses.taken()
 
     def feed(self, *frames: ServerFrame) -> list[JsonObject]:
         events: list[JsonObject] = []
@@ -69,23 +65,16 @@ class ServerEncoder:
             elif DIALECT in frame.private:
                 events.extend(self._write_own(frame))
             else:
-                note_foreign(frame.private, DIALECT, frame.kind, self._losses)
+                note_left_out(frame.private, DIALECT, frame.kind, self._losses)
                 self._write(frame)
                 events.extend(self._life.take())
         return events
 
-    def _write_native(self, frame: NativeFrame) -> list[JsonObject]:
-        if frame.origin == DIALECT:
-            return [frame.value]
-        names = ", ".join(sorted(frame.value))
-        self._losses.add("native_dropped", frame.kind, f"Only {frame.origin} knows this: {names}.")
-        return []
-
     def _write_own(self, frame: ServerFrame) -> list[JsonObject]:
         """An event of this API, with what may have been changed in its frame."""
-        if own_hint(frame.private, DIALECT, "_told"):
+        if own_members(frame.private, DIALECT).get("_told"):
             return []
-        event = own_members(frame.private, DIALECT)
+        event = visible(own_members(frame.private, DIALECT))
         if isinstance(frame, AudioOutput):
             event["delta"] = encode_base64(frame.data)
         elif isinstance(frame, TextOutput) or (isinstance(frame, Transcript) and not frame.finished):
@@ -170,7 +159,7 @@ class ServerEncoder:
             if not item.complete:
                 self._losses.add("frame_dropped", here, "A call that was cut is not passed on: it must not run.")
                 continue
-            note_foreign(item.private, DIALECT, here, self._losses)
+            note_left_out(item.private, DIALECT, here, self._losses)
             self._life.call(item.call.call_id, self._table.wire(item.call.name, here), item.call.raw)
         self._life.end("completed", None, self._take_usage(None))
         self._is_over = True

@@ -2,7 +2,7 @@
 
 from groundwire.codecs.openai_realtime.naming import DIALECT
 from groundwire.codecs.wire.building import unnamed_finish
-from groundwire.codecs.wire.live import own_members
+from groundwire.codecs.wire.private import own_members, visible
 from groundwire.codecs.wire.reading import count_of
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -27,7 +27,7 @@ def read_usage(source: JsonObject) -> Usage:
 
 def write_usage(usage: Usage, losses: Losses) -> JsonObject:
     if DIALECT in usage.private:
-        return own_members(usage.private, DIALECT)
+        return visible(own_members(usage.private, DIALECT))
     if usage.cache_write is not None:
         losses.add("usage_dropped", "usage.cache_write", "Realtime does not count it.")
     if usage.reasoning is not None:

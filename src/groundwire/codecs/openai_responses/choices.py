@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from groundwire.codecs.openai_responses.dialect import kept, note_foreign, own, unknown, with_members
+from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.private import give_back, keep, note_foreign, own_members, unknown_members
 from groundwire.codecs.wire.reading import as_list, as_object, expected, optional_text
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -24,14 +25,14 @@ def read_choice(choice: Any) -> ToolChoice | None:
     choice = as_object(choice, "tool_choice")
     kind = choice.get("type")
     if kind in _CALLABLE:
-        members = unknown(choice, _NAMED_MEMBERS)
+        members = unknown_members(choice, _NAMED_MEMBERS)
         members = members if kind == "function" else {**members, "_type": kind}
-        return ToolChoice(mode="required", names=(_name_of(choice, "tool_choice"),), private=kept(members))
+        return ToolChoice(mode="required", names=(_name_of(choice, "tool_choice"),), private=keep(DIALECT, members))
     if kind == "allowed_tools":
         return _read_allowed(choice)
     if not isinstance(kind, str):
         raise expected("tool_choice.type", "a string", kind)
-    return ToolChoice(mode="required", private=kept({"_whole": choice}))
+    return ToolChoice(mode="required", private=keep(DIALECT, {"_whole": choice}))
 
 
 def _name_of(entry: JsonObject, path: str) -> str:
@@ -65,18 +66,20 @@ def _read_allowed(choice: JsonObject) -> ToolChoice:
     notes: JsonObject = {"_allowed": True} if is_like_another else {}
     if others:
         notes = {"_allowed": True, "_tools": [*entries]}
-    return ToolChoice(mode="required" if mode == "required" else "auto", names=tuple(names), private=kept(notes))
+    return ToolChoice(
+        mode="required" if mode == "required" else "auto", names=tuple(names), private=keep(DIALECT, notes)
+    )
 
 
 def write_choice(choice: ToolChoice, names: NameTable, freeform: frozenset[str], losses: Losses) -> JsonValue:
-    members = own(choice.private)
-    note_foreign(choice.private, "tool_choice", losses)
+    members = own_members(choice.private, DIALECT)
+    note_foreign(choice.private, DIALECT, "tool_choice", losses)
     if "_whole" in members:
         return members["_whole"]
     if choice.mode == "none" or not (choice.names or members.get("_allowed")):
         return choice.mode
     if choice.mode == "required" and len(choice.names) == 1 and not members.get("_allowed"):
-        return with_members(_entry(choice.names[0], names, freeform, members.get("_type")), members)
+        return give_back(_entry(choice.names[0], names, freeform, members.get("_type")), members)
     tools = members.get("_tools")
     entries: list[JsonValue] = [_entry(name, names, freeform) for name in choice.names]
     if isinstance(tools, list):

@@ -4,12 +4,12 @@ from groundwire.codecs.schemas.conversions import Declaration, Schema, SchemaWar
 from groundwire.codecs.schemas.forms import to_openai
 from groundwire.codecs.wire.names import NameRule, lint_description, lint_tool_name
 
-NAMES = NameRule(first="[A-Za-z0-9_-]", further="[A-Za-z0-9_-]", max_length=64)
+NAME_RULE = NameRule(first="[A-Za-z0-9_-]", further="[A-Za-z0-9_-]", max_length=64)
 _MAX_DESCRIPTION = 1024
 
 
 def lint_name(name: str) -> tuple[SchemaWarning, ...]:
-    return lint_tool_name(name, NAMES)
+    return lint_tool_name(name, NAME_RULE)
 
 
 def encode_declaration(*, name: str, description: str, parameters: Schema) -> Declaration:

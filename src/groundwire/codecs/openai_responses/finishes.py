@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from groundwire.codecs.openai_responses.dialect import DIALECT, kept, own, text_or_none
+from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.wire.building import unnamed_finish
-from groundwire.codecs.wire.reading import count_of
+from groundwire.codecs.wire.private import keep, own_members
+from groundwire.codecs.wire.reading import count_of, text_or_none
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Item
@@ -60,16 +61,16 @@ def read_finish(wire: JsonObject, items: Sequence[Item]) -> Finish:
     if status == "incomplete":
         detail = text_or_none(details.get("reason")) if isinstance(details, dict) else None
         reason = _BY_DETAIL.get(detail or "", FinishReason.INCOMPLETE)
-        private = kept({"status": status, "incomplete_details": details})
+        private = keep(DIALECT, {"status": status, "incomplete_details": details})
         return Finish(reason=reason, raw=detail or status, private=private)
     message = text_or_none(error.get("message")) if isinstance(error, dict) else None
-    private = kept({"status": status, "error": error} if error is not None else {})
+    private = keep(DIALECT, {"status": status, "error": error} if error is not None else {})
     return Finish(reason=_BY_STATUS[status], raw=status, detail=message, private=private)
 
 
 def write_finish(finish: Finish, losses: Losses) -> JsonObject:
     """`status`, `error` and `incomplete_details`."""
-    members = own(finish.private)
+    members = own_members(finish.private, DIALECT)
     status = members.get("status") or _STATUSES[finish.reason]
     if finish.raw in _BY_STATUS and _BY_STATUS[finish.raw] is finish.reason:
         status = finish.raw

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.codecs.openai_responses.dialect import DIALECT, kept, unknown
 from groundwire.codecs.openai_responses.parts import read_parts
+from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.wire.ids import OPENAI_RESPONSES_IDS, derived_id
 from groundwire.codecs.wire.json import dump_text
 from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.private import keep, own_members, unknown_members
 from groundwire.codecs.wire.reading import as_object, expected, optional_text, required_text
 from groundwire.codecs.wire.results import read_arguments
 from groundwire.contracts.calls import ToolCall
@@ -89,7 +90,7 @@ def _read_input_message(item: JsonObject, path: str) -> Message:
         raise WireError("has neither a type nor a role", path=path)
     role = required_text(item, "role", path)
     content = item.get("content")
-    members = unknown(item, _MESSAGE_MEMBERS)
+    members = unknown_members(item, _MESSAGE_MEMBERS)
     is_output = has_output_shape(members)
     if ("type" in item) is not is_output:
         members = {**members, "_typed": not is_output}
@@ -101,7 +102,7 @@ def _read_input_message(item: JsonObject, path: str) -> Message:
         parts = read_parts(content, f"{path}.content", "output_text" if role == "assistant" else "input_text")
     if isinstance(content, list) is not is_list_by_default(parts, is_output=is_output):
         members = {**members, "_list": isinstance(content, list)}
-    return Message(role=role, parts=parts, private=kept(members))
+    return Message(role=role, parts=parts, private=keep(DIALECT, members))
 
 
 def has_output_shape(members: JsonObject) -> bool:
@@ -119,25 +120,25 @@ def is_list_by_default(parts: tuple[Part, ...], *, is_output: bool) -> bool:
 def _read_call(item: JsonObject, call_id: str, name: str) -> CallItem:
     arguments = item.get("arguments")
     raw = read_arguments(arguments)
-    members = unknown(item, _CALL_MEMBERS)
+    members = unknown_members(item, _CALL_MEMBERS)
     if isinstance(arguments, str) and raw != arguments:
         members = {**members, "_arguments": arguments}
     return CallItem(
         call=ToolCall(call_id=call_id, name=name, raw=raw, origin=DIALECT),
         complete=item.get("status") not in _UNFINISHED,
-        private=kept(members),
+        private=keep(DIALECT, members),
     )
 
 
 def _read_custom_call(item: JsonObject, call_id: str, name: str) -> CallItem:
     text = item.get("input")
-    members = {**unknown(item, _CUSTOM_MEMBERS), "_custom": True}
+    members = {**unknown_members(item, _CUSTOM_MEMBERS), "_custom": True}
     return CallItem(
         call=ToolCall(
             call_id=call_id, name=name, raw=dump_text({"input": text if isinstance(text, str) else ""}), origin=DIALECT
         ),
         complete=item.get("status") not in _UNFINISHED,
-        private=kept(members),
+        private=keep(DIALECT, members),
     )
 
 
@@ -146,7 +147,7 @@ def _read_output(item: JsonObject, path: str) -> Item:
         return NativeItem(origin=DIALECT, value=item)  # a result that belongs to no call
     call_id = required_text(item, "call_id", path)
     output = item.get("output")
-    members = unknown(item, _OUTPUT_MEMBERS)
+    members = unknown_members(item, _OUTPUT_MEMBERS)
     if item["type"] == "custom_tool_call_output":
         members = {**members, "_custom": True}
     parts: tuple[Part, ...]
@@ -158,7 +159,9 @@ def _read_output(item: JsonObject, path: str) -> Item:
             members = {**members, "_list": True}
     else:
         raise expected(f"{path}.output", "a string or an array", output)
-    return ResultItem(call_id=call_id, name=optional_text(item, "name", path) or "", parts=parts, private=kept(members))
+    return ResultItem(
+        call_id=call_id, name=optional_text(item, "name", path) or "", parts=parts, private=keep(DIALECT, members)
+    )
 
 
 def read_reasoning(item: JsonObject) -> ReasoningItem:
@@ -193,7 +196,7 @@ def read_output_item(item: Any, path: str, seed: str, names: Mapping[str, str] |
 
 
 def _synthetic(item: CallItem) -> CallItem:
-    members = {**item.private.get(DIALECT, {}), "_synthetic": True}
+    members = {**own_members(item.private, DIALECT), "_synthetic": True}
     return CallItem(call=item.call, complete=item.complete, private={DIALECT: members})
 
 
@@ -209,5 +212,5 @@ def _read_output_message(item: JsonObject, path: str) -> Message:
     return Message(
         role=role if isinstance(role, str) and role else "assistant",
         parts=parts,
-        private=kept(unknown(item, _MESSAGE_MEMBERS)),
+        private=keep(DIALECT, unknown_members(item, _MESSAGE_MEMBERS)),
     )

@@ -1,19 +1,13 @@
 """Items for an input or an output, to the wire. One writer serves one body; it knows its names, ids and losses."""
 
-from groundwire.codecs.openai_responses.dialect import (
-    DEFAULT_PROFILE,
-    DIALECT,
-    Profile,
-    note_foreign,
-    own,
-    with_members,
-)
 from groundwire.codecs.openai_responses.item_reading import ROLES, has_output_shape, is_list_by_default
 from groundwire.codecs.openai_responses.parts import write_parts
+from groundwire.codecs.openai_responses.profile import DEFAULT_PROFILE, DIALECT, Profile
+from groundwire.codecs.wire.freeform import freeform_text
 from groundwire.codecs.wire.ids import IdTable
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.pairing import MISSING_RESULT
-from groundwire.codecs.wire.results import object_arguments
+from groundwire.codecs.wire.private import give_back, note_foreign, own_members
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
@@ -37,7 +31,7 @@ class InputWriter:
         if isinstance(item, NativeItem):
             return self._write_native(item, path)
         if item.private:
-            note_foreign(item.private, path, self._losses)
+            note_foreign(item.private, DIALECT, path, self._losses)
         if isinstance(item, Message):
             written = self._write_message(item, path)
         elif isinstance(item, CallItem):
@@ -62,7 +56,7 @@ class InputWriter:
             part = parts[0]
             if isinstance(part, TextPart) and not part.private and not part.citations:
                 return {"role": role, "content": part.text}
-        members = own(item.private)
+        members = own_members(item.private, DIALECT)
         if role not in ROLES and "_role" not in members:
             self._losses.add("role_changed", path, f"The role {role!r} is sent as user.")
             role = "user"
@@ -76,16 +70,16 @@ class InputWriter:
             ]
         else:
             written["content"] = item.text
-        return with_members(written, members) if members else written
+        return give_back(written, members) if members else written
 
     def _write_call(self, item: CallItem, path: str) -> JsonObject:
-        call, members = item.call, own(item.private)
+        call, members = item.call, own_members(item.private, DIALECT)
         written: JsonObject = {
             "type": "function_call",
             "call_id": self._ids.call(call.call_id, path),
             "name": self._names.wire(call.name, path),
         }
-        text = custom_input(call.raw) if members.get("_custom") or call.name in self._freeform else None
+        text = freeform_text(call.raw) if members.get("_custom") or call.name in self._freeform else None
         if text is not None:
             self._custom_ids.add(call.call_id)
             written["type"] = "custom_tool_call"
@@ -95,12 +89,12 @@ class InputWriter:
             written["arguments"] = members.get("_arguments", call.raw)
             if self._profile.status_null:
                 written["status"] = None
-        return with_members(written, members) if members else written
+        return give_back(written, members) if members else written
 
     def _write_result(self, item: ResultItem, path: str) -> JsonObject:
         if item.failed and item.text != MISSING_RESULT:
             self._losses.add("failure_unmarked", path, f"The call {item.call_id!r} failed.")
-        members = own(item.private)
+        members = own_members(item.private, DIALECT)
         is_custom = members.get("_custom") or item.call_id in self._custom_ids
         written: JsonObject = {
             "type": "custom_tool_call_output" if is_custom else "function_call_output",
@@ -115,23 +109,16 @@ class InputWriter:
             ]
         else:
             written["output"] = item.text
-        return with_members(written, members) if members else written
-
-
-def custom_input(raw: str) -> str | None:
-    """The plain text of a call that carries nothing else."""
-    arguments = object_arguments(raw)
-    text = arguments.get("input") if arguments is not None and len(arguments) == 1 else None
-    return text if isinstance(text, str) else None
+        return give_back(written, members) if members else written
 
 
 def write_reasoning(item: ReasoningItem) -> JsonObject:
     """Reasoning in its own form; a text of another dialect as a summary."""
-    members = own(item.private)
+    members = own_members(item.private, DIALECT)
     written: JsonObject = {"type": "reasoning", "summary": []}
     if not members and item.text:
         written["summary"] = [{"type": "summary_text", "text": item.text}]
-    return with_members(written, members)
+    return give_back(written, members)
 
 
 def write_output_item(
@@ -144,12 +131,12 @@ def write_output_item(
         losses.add("native_dropped", path, f"An entry that only {item.origin} understands was left out.")
         return None
     if item.private:
-        note_foreign(item.private, path, losses)
-    members = own(item.private)
+        note_foreign(item.private, DIALECT, path, losses)
+    members = own_members(item.private, DIALECT)
     if isinstance(item, Message):
-        written = with_members(_output_message(item, path, losses), members)
+        written = give_back(_output_message(item, path, losses), members)
     elif isinstance(item, CallItem):
-        written = with_members(_output_call(item, members, freeform), members)
+        written = give_back(_output_call(item, members, freeform), members)
         if not item.complete and written.get("status") == "completed":
             written["status"] = "incomplete"
     elif isinstance(item, ReasoningItem):
@@ -171,7 +158,7 @@ def _output_message(item: Message, path: str, losses: Losses) -> JsonObject:
 
 def _output_call(item: CallItem, members: JsonObject, freeform: frozenset[str]) -> JsonObject:
     call = item.call
-    text = custom_input(call.raw) if members.get("_custom") or call.name in freeform else None
+    text = freeform_text(call.raw) if members.get("_custom") or call.name in freeform else None
     if text is not None:
         return {"type": "custom_tool_call", "call_id": call.call_id, "name": call.name, "input": text}
     return {

@@ -1,8 +1,9 @@
 """How to answer: output format, reasoning, sampling. Both ways; knows no items and no tools."""
 
-from groundwire.codecs.openai_responses.dialect import DIALECT, kept, note_foreign, own, unknown, with_members
+from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.wire.openai import EFFORTS, effort_of
 from groundwire.codecs.wire.openai_strict import write_strict
+from groundwire.codecs.wire.private import give_back, keep, note_foreign, own_members, unknown_members
 from groundwire.codecs.wire.reading import as_object, optional_bool, optional_text
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
@@ -21,9 +22,9 @@ def read_format(value: object) -> OutputFormat | None:
     wire = as_object(value, path)
     kind = wire.get("type")
     if kind == "text":
-        return OutputFormat(type="text", private=kept(unknown(wire, _FORMAT_MEMBERS)))
+        return OutputFormat(type="text", private=keep(DIALECT, unknown_members(wire, _FORMAT_MEMBERS)))
     if kind == "json_object":
-        return OutputFormat(type="json", private=kept(unknown(wire, _FORMAT_MEMBERS)))
+        return OutputFormat(type="json", private=keep(DIALECT, unknown_members(wire, _FORMAT_MEMBERS)))
     if kind != "json_schema":
         return None
     schema = wire.get("schema")
@@ -35,15 +36,15 @@ def read_format(value: object) -> OutputFormat | None:
         name=optional_text(wire, "name", path),
         description=optional_text(wire, "description", path),
         strict=optional_bool(wire, "strict", path),
-        private={DIALECT: unknown(wire, _FORMAT_MEMBERS)},
+        private={DIALECT: unknown_members(wire, _FORMAT_MEMBERS)},
     )
 
 
 def write_format(output: OutputFormat, losses: Losses) -> JsonObject:
-    note_foreign(output.private, "output", losses)
-    members = own(output.private)
+    note_foreign(output.private, DIALECT, "output", losses)
+    members = own_members(output.private, DIALECT)
     if output.type != "schema":
-        return with_members({"type": "text" if output.type == "text" else "json_object"}, members)
+        return give_back({"type": "text" if output.type == "text" else "json_object"}, members)
     schema = output.schema or {}
     written: JsonObject = {"type": "json_schema", "name": output.name or "answer", "schema": schema}
     if output.name is None and DIALECT in output.private:
@@ -54,13 +55,13 @@ def write_format(output: OutputFormat, losses: Losses) -> JsonObject:
         written["schema"], written["strict"] = write_strict(schema, "output", losses)
     elif output.strict is not None:
         written["strict"] = output.strict
-    return with_members(written, members)
+    return give_back(written, members)
 
 
 def read_reasoning_options(wire: JsonObject) -> ReasoningOptions:
     """Effort and whether thoughts are to be told; how exactly they are told is this dialect's own."""
     effort = optional_text(wire, "effort", "reasoning")
-    members = unknown(wire, _EFFORT)
+    members = unknown_members(wire, _EFFORT)
     told = wire.get("summary") or wire.get("generate_summary")
     if effort is not None and effort != effort.lower():
         members = {**members, "effort": effort}
@@ -72,12 +73,12 @@ def read_reasoning_options(wire: JsonObject) -> ReasoningOptions:
 
 
 def write_reasoning_options(options: ReasoningOptions, losses: Losses) -> JsonObject:
-    note_foreign(options.private, "reasoning", losses)
+    note_foreign(options.private, DIALECT, "reasoning", losses)
     written: JsonObject = {}
     if DIALECT in options.private:
         if options.effort is not None:
             written["effort"] = options.effort
-        return with_members(written, own(options.private))
+        return give_back(written, own_members(options.private, DIALECT))
     if options.effort in EFFORTS:
         written["effort"] = options.effort
     elif options.effort is not None:

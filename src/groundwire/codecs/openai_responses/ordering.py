@@ -6,11 +6,12 @@ This API is content with any order as long as calls and outputs match, so a hist
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from groundwire.codecs.openai_responses.dialect import DIALECT, Profile, own
-from groundwire.codecs.wire.pairing import MISSING_RESULT, paired
+from groundwire.codecs.openai_responses.profile import DIALECT, Profile
+from groundwire.codecs.wire.pairing import MISSING_RESULT, is_models, paired
+from groundwire.codecs.wire.private import own_members
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
+from groundwire.contracts.messages import CallItem, Item, NativeItem, ReasoningItem, ResultItem, TextPart
 
 Placed: TypeAlias = tuple[int, Item]
 """An item with its place in the request, or with that of the item for which it was added."""
@@ -74,10 +75,6 @@ def _goes_on(before: Item, item: Item) -> bool:
     return is_models(before) and is_models(item) and not item.split
 
 
-def is_models(item: Item) -> bool:
-    return item.kind in ("call", "reasoning", "native") or (isinstance(item, Message) and item.role == "assistant")
-
-
 def _grouped(placed: Iterable[Placed], losses: Losses, *, has_orphans: bool) -> list[Placed]:
     """Each step as: what was said and thought, the calls, the results. Nothing stands between two calls."""
     ordered: list[Placed] = []
@@ -133,7 +130,7 @@ def _drop(sent: list[tuple[int, Item, bool]], waiting: list[int], losses: Losses
 
 
 def _is_ours(item: ReasoningItem, profile: Profile) -> bool:
-    members = own(item.private)
+    members = own_members(item.private, DIALECT)
     if not members:
         return False
     return profile.send_item_ids or bool(members.get("encrypted_content") or members.get("content"))

@@ -3,17 +3,16 @@
 from typing import Any
 
 from groundwire.codecs.openai_responses.citations import read_annotations, write_annotations
-from groundwire.codecs.openai_responses.dialect import (
-    DIALECT,
-    NOTHING,
-    Profile,
-    kept,
-    note_foreign,
-    own,
-    unknown,
-    with_members,
+from groundwire.codecs.openai_responses.profile import DIALECT, Profile
+from groundwire.codecs.wire.media import (
+    decode_base64,
+    guess_media_type,
+    media_kind,
+    media_note,
+    read_data_url,
+    write_data_url,
 )
-from groundwire.codecs.wire.media import decode_base64, guess_media_type, media_kind, read_data_url, write_data_url
+from groundwire.codecs.wire.private import NOTHING, give_back, keep, note_foreign, own_members, unknown_members
 from groundwire.codecs.wire.reading import as_list, as_object, expected, optional_text
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
@@ -69,13 +68,13 @@ def _read_text(part: JsonObject, path: str, text_type: str, *, answer: bool) -> 
         text = ""
     if len(part) == 2 and part["type"] == text_type == "input_text":
         return TextPart(text=text)
-    members = unknown(part, _TEXT_MEMBERS)
+    members = unknown_members(part, _TEXT_MEMBERS)
     if part["type"] != text_type:
         members = {**members, "_type": part["type"]}
     if part["type"] != "output_text":
         if "annotations" in part:
             members = {**members, "annotations": part["annotations"]}
-        return TextPart(text=text, private=kept(members))
+        return TextPart(text=text, private=keep(DIALECT, members))
     if answer:
         if members.get("logprobs") == []:
             members = {key: value for key, value in members.items() if key != "logprobs"}
@@ -83,12 +82,12 @@ def _read_text(part: JsonObject, path: str, text_type: str, *, answer: bool) -> 
             members = {**members, "_no_logprobs": True}
     annotations = part.get("annotations")
     if not isinstance(annotations, list):
-        return TextPart(text=text, private=kept({**members, "_no_annotations": True}))
-    return TextPart(text=text, citations=read_annotations(annotations), private=kept(members))
+        return TextPart(text=text, private=keep(DIALECT, {**members, "_no_annotations": True}))
+    return TextPart(text=text, citations=read_annotations(annotations), private=keep(DIALECT, members))
 
 
 def _read_image(part: JsonObject, path: str) -> MediaPart:
-    members = unknown(part, _IMAGE_MEMBERS)
+    members = unknown_members(part, _IMAGE_MEMBERS)
     if "detail" not in part:
         members = {**members, "_no_detail": True}
     url = optional_text(part, "image_url", path)
@@ -100,12 +99,12 @@ def _read_image(part: JsonObject, path: str) -> MediaPart:
         url=url if data is None else None,
         file_id=file_id,
         detail=optional_text(part, "detail", path),
-        private=kept(_with_file_note(file_id, members)),
+        private=keep(DIALECT, _with_file_note(file_id, members)),
     )
 
 
 def _read_file(part: JsonObject, path: str) -> MediaPart:
-    members = unknown(part, _FILE_MEMBERS)
+    members = unknown_members(part, _FILE_MEMBERS)
     name = optional_text(part, "filename", path)
     if name is None:
         members = {**members, "_no_name": True}
@@ -124,7 +123,7 @@ def _read_file(part: JsonObject, path: str) -> MediaPart:
         url=url,
         file_id=file_id,
         name=name,
-        private=kept(_with_file_note(file_id, members)),
+        private=keep(DIALECT, _with_file_note(file_id, members)),
     )
 
 
@@ -154,9 +153,11 @@ def _read_audio(part: JsonObject, path: str) -> MediaPart:
     data = optional_text(audio, "data", f"{path}.input_audio")
     if data is None:
         raise WireError("is missing", path=f"{path}.input_audio.data")
-    members = {**unknown(part, _AUDIO_MEMBERS), "_type": "input_audio", "_format": wire_format}
+    members = {**unknown_members(part, _AUDIO_MEMBERS), "_type": "input_audio", "_format": wire_format}
     media_type = "audio/mpeg" if wire_format == "mp3" else f"audio/{wire_format}"
-    return MediaPart(media_type=media_type, data=decode_base64(data, f"{path}.input_audio.data"), private=kept(members))
+    return MediaPart(
+        media_type=media_type, data=decode_base64(data, f"{path}.input_audio.data"), private=keep(DIALECT, members)
+    )
 
 
 def write_parts(
@@ -168,7 +169,7 @@ def write_parts(
         if isinstance(part, TextPart):
             written.append(write_text(part, here, text_type, losses, answer=answer))
         elif isinstance(part, MediaPart):
-            note_foreign(part.private, here, losses)
+            note_foreign(part.private, DIALECT, here, losses)
             media = write_media(part, profile) if text_type == "input_text" else None
             written.append(media or _note(part, here, text_type, losses))
         elif isinstance(part, RefusalPart):
@@ -186,8 +187,8 @@ def write_parts(
 def write_text(part: TextPart, path: str, text_type: str, losses: Losses, *, answer: bool) -> JsonObject:
     members = NOTHING
     if part.private:
-        note_foreign(part.private, path, losses)
-        members = own(part.private)
+        note_foreign(part.private, DIALECT, path, losses)
+        members = own_members(part.private, DIALECT)
     wire_type = members.get("_type", text_type)
     if answer and wire_type not in ("output_text", "text"):
         wire_type = text_type
@@ -199,12 +200,12 @@ def write_text(part: TextPart, path: str, text_type: str, losses: Losses, *, ans
             written["logprobs"] = []
     elif part.citations:
         losses.add("citation_dropped", path, "Only texts of the model have citations here.")
-    return with_members(written, members) if members else written
+    return give_back(written, members) if members else written
 
 
 def write_media(part: MediaPart, profile: Profile) -> JsonObject | None:
     """The part, or None where this dialect has no place for it."""
-    members = own(part.private)
+    members = own_members(part.private, DIALECT)
     wire_type, kind = members.get("_type"), media_kind(part.media_type)
     file_id = part.file_id
     if file_id is not None and not file_id.startswith("file-") and not members.get("_file"):
@@ -228,7 +229,7 @@ def _write_image(part: MediaPart, file_id: str | None, members: JsonObject) -> J
         written["file_id"] = file_id
     if part.detail is not None or not members.get("_no_detail"):
         written["detail"] = part.detail or "auto"
-    return with_members(written, members)
+    return give_back(written, members)
 
 
 def _write_file(part: MediaPart, file_id: str | None, members: JsonObject) -> JsonObject:
@@ -243,7 +244,7 @@ def _write_file(part: MediaPart, file_id: str | None, members: JsonObject) -> Js
         written["filename"] = part.name
     elif part.data is not None and not members.get("_no_name"):
         written["filename"] = "file" + _ENDINGS.get(part.media_type, "")
-    return with_members(written, members)
+    return give_back(written, members)
 
 
 def _write_audio(part: MediaPart, members: JsonObject) -> JsonObject | None:
@@ -251,7 +252,7 @@ def _write_audio(part: MediaPart, members: JsonObject) -> JsonObject | None:
     if part.data is None or wire_format is None:
         return None
     data = write_data_url("", part.data).partition(",")[2]
-    return with_members({"type": "input_audio", "input_audio": {"data": data, "format": wire_format}}, members)
+    return give_back({"type": "input_audio", "input_audio": {"data": data, "format": wire_format}}, members)
 
 
 def _data_url(part: MediaPart, members: JsonObject) -> str:
@@ -264,6 +265,5 @@ def _data_url(part: MediaPart, members: JsonObject) -> str:
 
 def _note(part: MediaPart, path: str, text_type: str, losses: Losses) -> JsonObject:
     losses.add("media_dropped", path, f"{part.media_type} has no place here and was replaced by a note.")
-    text = f"[{part.media_type} left out: {part.name or part.url or 'it cannot be sent here'}]"
-    written: JsonObject = {"type": text_type, "text": text}
+    written: JsonObject = {"type": text_type, "text": media_note(part)}
     return {**written, "annotations": []} if text_type == "output_text" else written

@@ -4,10 +4,11 @@ from typing import Any
 
 from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.codecs.openai_responses.choices import read_choice
-from groundwire.codecs.openai_responses.dialect import DIALECT, unknown
 from groundwire.codecs.openai_responses.item_reading import read_input_items
 from groundwire.codecs.openai_responses.options import read_format, read_reasoning_options
+from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.openai_responses.tools import read_tools
+from groundwire.codecs.wire.private import keep, unknown_members
 from groundwire.codecs.wire.reading import (
     expected,
     optional_bool,
@@ -38,7 +39,7 @@ def decode_request(
     wire = read_body(body, cache)
     if wire.keys().isdisjoint(_STATE):
         require(wire, "input", DIALECT)
-    extras = unknown(wire, _MEMBERS)
+    extras = unknown_members(wire, _MEMBERS)
     notes = dict(extras)
     items = _read_input(wire, notes)
     instructions = optional_text(wire, "instructions")
@@ -48,7 +49,7 @@ def decode_request(
     output = None
     if text is not None:
         output = read_format(text.get("format"))
-        rest = text if output is None else unknown(text, _FORMAT)
+        rest = text if output is None else unknown_members(text, _FORMAT)
         if rest or output is None:
             notes["text"] = rest
     reasoning = optional_object(wire, "reasoning")
@@ -71,7 +72,7 @@ def decode_request(
         output=output,
         reasoning=None if reasoning is None else read_reasoning_options(reasoning),
         stream=stream if is_streamed is None else is_streamed,
-        extras={DIALECT: notes} if notes else {},
+        extras=keep(DIALECT, notes),
     )
 
 

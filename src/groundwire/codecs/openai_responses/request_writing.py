@@ -2,37 +2,35 @@
 
 from collections.abc import Sequence
 
+from groundwire.codecs.caching import ToolCache, write_once
 from groundwire.codecs.openai_responses.choices import write_choice
-from groundwire.codecs.openai_responses.declarations import NAMES
-from groundwire.codecs.openai_responses.dialect import (
-    DEFAULT_PROFILE,
-    DIALECT,
-    NOTHING,
-    Profile,
-    note_foreign,
-    with_members,
-)
+from groundwire.codecs.openai_responses.declarations import NAME_RULE
 from groundwire.codecs.openai_responses.item_writing import InputWriter
 from groundwire.codecs.openai_responses.options import write_format, write_reasoning_options, write_sampling
 from groundwire.codecs.openai_responses.ordering import is_stateful, matched, with_reasoning
+from groundwire.codecs.openai_responses.profile import DEFAULT_PROFILE, DIALECT, Profile
 from groundwire.codecs.openai_responses.tools import write_tools
+from groundwire.codecs.wire.freeform import freeform_names
 from groundwire.codecs.wire.ids import OPENAI_RESPONSES_IDS, IdTable
 from groundwire.codecs.wire.names import NameTable
-from groundwire.codecs.wire.openai import OPENAI_DIALECTS, SHARED_MEMBERS, canonical_path
+from groundwire.codecs.wire.openai import canonical_path, carry_extras
+from groundwire.codecs.wire.private import give_back, note_foreign, own_members
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Item, Message, TextPart
-from groundwire.contracts.requests import DeclaredTool, FunctionTool, ModelRequest
+from groundwire.contracts.requests import ModelRequest
 
 
-def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE) -> Encoded:
+def encode_request(
+    request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE, cache: ToolCache | None = None
+) -> Encoded:
     losses = Losses()
-    names = NameTable(NAMES, losses, request.tools)
-    notes = request.extras.get(DIALECT, NOTHING)
+    names = NameTable(NAME_RULE, losses, request.tools)
+    notes = own_members(request.extras, DIALECT)
     body: JsonObject = {"model": request.model} if request.model else {}
-    carry_extras(request, body, losses)
-    with_members(body, notes)
-    body.update(write_settings(request, names, losses, profile))
+    carry_extras(request.extras, DIALECT, body, losses)
+    give_back(body, notes)
+    body.update(write_settings(request, names, losses, profile, cache))
     items = write_input(request, names, losses, profile)
     if notes.get("_input") == "text" and len(items) == 1 and _is_plain_text(request.items):
         body["input"] = items[0]["content"]  # type: ignore[index,call-overload]
@@ -46,16 +44,21 @@ def encode_request(request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE)
     return Encoded(body=body, warnings=losses.taken(), names=names.names)
 
 
-def write_settings(request: ModelRequest, names: NameTable, losses: Losses, profile: Profile) -> JsonObject:
+def write_settings(
+    request: ModelRequest, names: NameTable, losses: Losses, profile: Profile, cache: ToolCache | None = None
+) -> JsonObject:
     """Everything but the conversation: also what a response echoes."""
     body: JsonObject = {}
-    notes = request.extras.get(DIALECT, NOTHING)
+    notes = own_members(request.extras, DIALECT)
     if request.instructions:
         body["instructions"] = _write_instructions(request.instructions, losses)
     elif "_instructions" in notes:
         body["instructions"] = ""
     if request.tools or "_tools" in notes:
-        body["tools"] = write_tools(request.tools, names, losses, profile)
+        tools = request.tools
+        body["tools"] = write_once(
+            cache, tools, (DIALECT, profile), names, losses, lambda table, own: write_tools(tools, table, own, profile)
+        )
     if request.tool_choice is not None:
         body["tool_choice"] = write_choice(request.tool_choice, names, freeform_names(request.tools), losses)
     if request.parallel_calls is not None:
@@ -75,16 +78,12 @@ def write_settings(request: ModelRequest, names: NameTable, losses: Losses, prof
 
 def _write_instructions(parts: tuple[TextPart, ...], losses: Losses) -> str:
     for place, part in enumerate(parts):
-        note_foreign(part.private, f"instructions[{place}]", losses)
+        note_foreign(part.private, DIALECT, f"instructions[{place}]", losses)
     return "\n\n".join(part.text for part in parts)
 
 
-def freeform_names(tools: tuple[DeclaredTool, ...]) -> frozenset[str]:
-    return frozenset(tool.name for tool in tools if isinstance(tool, FunctionTool) and tool.freeform is not None)
-
-
 def write_input(request: ModelRequest, names: NameTable, losses: Losses, profile: Profile) -> list[JsonValue]:
-    stateful = is_stateful(request.extras.get(DIALECT, NOTHING))
+    stateful = is_stateful(own_members(request.extras, DIALECT))
     items = matched(request.items, losses, profile, is_stateful=stateful)
     writer = InputWriter(profile, names, IdTable(OPENAI_RESPONSES_IDS, losses), losses, freeform_names(request.tools))
     written: list[JsonValue] = []
@@ -98,14 +97,3 @@ def write_input(request: ModelRequest, names: NameTable, losses: Losses, profile
 def _is_plain_text(items: Sequence[Item]) -> bool:
     item = items[0] if len(items) == 1 else None
     return isinstance(item, Message) and item.role == "user" and not item.private and len(item.parts) == 1
-
-
-def carry_extras(request: ModelRequest, body: JsonObject, losses: Losses) -> None:
-    for dialect, members in request.extras.items():
-        if dialect == DIALECT:
-            continue
-        for key, value in members.items():
-            if dialect in OPENAI_DIALECTS and key in SHARED_MEMBERS:
-                body[key] = value
-            elif not key.startswith("_"):
-                losses.add("extra_dropped", f"extras.{dialect}.{key}", f"{key} is a member of {dialect} only.")

@@ -2,25 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
-from groundwire.codecs.openai_responses.declarations import NAMES
-from groundwire.codecs.openai_responses.dialect import (
-    DEFAULT_PROFILE,
-    DIALECT,
-    NOTHING,
-    own,
-    text_or_none,
-    unknown,
-    with_members,
-)
+from groundwire.codecs.openai_responses.declarations import NAME_RULE
 from groundwire.codecs.openai_responses.finishes import read_finish, read_usage, write_finish, write_usage
 from groundwire.codecs.openai_responses.item_reading import read_output_item
 from groundwire.codecs.openai_responses.item_writing import write_output_item
-from groundwire.codecs.openai_responses.request_writing import freeform_names, write_settings
+from groundwire.codecs.openai_responses.profile import DEFAULT_PROFILE, DIALECT
+from groundwire.codecs.openai_responses.request_writing import write_settings
 from groundwire.codecs.wire.building import withdraw_calls
+from groundwire.codecs.wire.freeform import freeform_names
 from groundwire.codecs.wire.ids import IdRule, derived_id, unique_id
 from groundwire.codecs.wire.json import read_object
 from groundwire.codecs.wire.names import NameTable
-from groundwire.codecs.wire.reading import as_list, count_of
+from groundwire.codecs.wire.private import NOTHING, give_back, keep, note_extras, own_members, unknown_members
+from groundwire.codecs.wire.reading import as_list, count_of, text_or_none
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -62,7 +56,7 @@ def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None
 def reply_of(wire: JsonObject, items: Sequence[Item]) -> Reply:
     """The reply that a response object describes, with items that were read before."""
     finish = read_finish(wire, items)
-    extras = _noted_echo(unknown(wire, _MEMBERS))
+    extras = _noted_echo(unknown_members(wire, _MEMBERS))
     return Reply(
         reply_id=text_or_none(wire.get("id")) or "",
         model=text_or_none(wire.get("model")) or "",
@@ -70,7 +64,7 @@ def reply_of(wire: JsonObject, items: Sequence[Item]) -> Reply:
         items=withdraw_calls(items, finish.reason),
         finish=finish,
         usage=read_usage(wire.get("usage")),
-        extras={DIALECT: extras} if extras else {},
+        extras=keep(DIALECT, extras),
     )
 
 
@@ -126,7 +120,7 @@ def response_id_of(reply_id: str, model: str, seed: str = "") -> str:
 
 def item_id_of(item: Item, response_id: str, place: int) -> str:
     """The id that the item came with, or one made from the response and the place."""
-    known = item.value.get("id") if isinstance(item, NativeItem) else own(item.private).get("id")
+    known = item.value.get("id") if isinstance(item, NativeItem) else own_members(item.private, DIALECT).get("id")
     return known if isinstance(known, str) and known else made_item_id(item.kind, response_id, place)
 
 
@@ -138,11 +132,7 @@ def write_frame(
     reply: Reply, response_id: str, request: ModelRequest | None, created: int | None, losses: Losses
 ) -> JsonObject:
     """The response object without its output."""
-    for dialect, members in reply.extras.items():
-        if dialect != DIALECT:
-            for key in members:
-                if not key.startswith("_"):
-                    losses.add("extra_dropped", f"extras.{dialect}.{key}", f"{key} is a member of {dialect} only.")
+    note_extras(reply.extras, DIALECT, losses)
     time = (created if reply.created is None else reply.created) or 0
     body: JsonObject = {"id": response_id, "object": "response", "created_at": time}
     body.update(write_finish(reply.finish, losses))
@@ -150,10 +140,10 @@ def write_frame(
     body["output"] = []
     if request is not None or DIALECT not in reply.extras:
         body.update(echo_of(request))
-    extras = reply.extras.get(DIALECT, NOTHING)
+    extras = own_members(reply.extras, DIALECT)
     echo = extras.get("_echo")
-    with_members(body, echo if isinstance(echo, dict) else NOTHING)
-    with_members(body, extras)
+    give_back(body, echo if isinstance(echo, dict) else NOTHING)
+    give_back(body, extras)
     body["usage"] = write_usage(reply.usage)
     return body
 
@@ -170,8 +160,8 @@ def echo_of(request: ModelRequest | None) -> JsonObject:
     if request is None:
         return body
     unheard = Losses()
-    settings = write_settings(request, NameTable(NAMES, unheard), unheard, DEFAULT_PROFILE)
-    for key, value in request.extras.get(DIALECT, NOTHING).items():
+    settings = write_settings(request, NameTable(NAME_RULE, unheard), unheard, DEFAULT_PROFILE)
+    for key, value in own_members(request.extras, DIALECT).items():
         if not key.startswith("_") and key not in _ECHOED:
             body[key] = value
     conversation = body.get("conversation")
@@ -187,7 +177,11 @@ def echo_of(request: ModelRequest | None) -> JsonObject:
 def mark_cut(body: JsonObject, items: Sequence[Item], output: list[JsonValue]) -> None:
     """A message at the end of an incomplete response was not finished either, unless it says otherwise."""
     last = items[-1] if items else None
-    if body["status"] == "incomplete" and isinstance(last, Message) and "status" not in own(last.private):
+    if (
+        body["status"] == "incomplete"
+        and isinstance(last, Message)
+        and "status" not in own_members(last.private, DIALECT)
+    ):
         written = output[-1] if output else None
         if isinstance(written, dict) and written.get("type") == "message":
             written["status"] = "incomplete"

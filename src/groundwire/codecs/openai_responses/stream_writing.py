@@ -7,10 +7,9 @@ where the parts come from.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from groundwire.codecs.openai_responses.dialect import DIALECT, own, with_members
-from groundwire.codecs.openai_responses.failures import error_object
+from groundwire.codecs.openai_responses.failures import write_error
 from groundwire.codecs.openai_responses.item_writing import write_output_item
-from groundwire.codecs.openai_responses.request_writing import freeform_names
+from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.openai_responses.responses import (
     item_id_of,
     made_item_id,
@@ -18,10 +17,13 @@ from groundwire.codecs.openai_responses.responses import (
     response_id_of,
     write_frame,
 )
+from groundwire.codecs.wire.freeform import freeform_names
 from groundwire.codecs.wire.json import dump
+from groundwire.codecs.wire.private import give_back, own_members
 from groundwire.codecs.wire.sse import write_event
 from groundwire.codecs.wire.warnings import Losses, WireWarning
 from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import (
     CallItem,
     Item,
@@ -35,8 +37,6 @@ from groundwire.contracts.messages import (
 from groundwire.contracts.replies import (
     CallDelta,
     CallStarted,
-    Failure,
-    FailureKind,
     Finish,
     FinishReason,
     ItemEnded,
@@ -161,7 +161,7 @@ class StreamEncoder:
 
     def _fail(self, failure: Failure) -> None:
         """The error itself, and the end of the response if it had begun."""
-        error = error_object(failure)
+        error = write_error(failure)
         members: JsonObject = {key: error[key] for key in ("code", "message", "param")}
         self._send("error", members)
         if self._reply is not None:
@@ -176,10 +176,10 @@ class StreamEncoder:
     def _open(self, index: int, kind: str, item: JsonObject, private: Private) -> _Slot:
         if self._reply is None:
             self._on_started(ReplyStarted())
-        known = own(private).get("id")
+        known = own_members(private, DIALECT).get("id")
         item_id = known if isinstance(known, str) and known else made_item_id(kind, self._response_id, index)
         slot = self._slots[index] = _Slot(len(self._slots), item_id)
-        added = with_members(item, own(private))
+        added = give_back(item, own_members(private, DIALECT))
         self._send("response.output_item.added", {"output_index": slot.output_index, "item": {**added, "id": item_id}})
         return slot
 
@@ -256,7 +256,7 @@ class StreamEncoder:
         if slot is None:
             slot = self._open(part.index, "reasoning", {"type": "reasoning", "summary": []}, _early(part.private))
         if not slot.channel:
-            members = own(part.private)
+            members = own_members(part.private, DIALECT)
             slot.channel = "content" if members.get("_content") or members.get("content") else "summary"
             slot.content_index = 0
             if slot.channel == "content":
@@ -300,7 +300,7 @@ class StreamEncoder:
     # Calls
 
     def _on_call(self, part: CallStarted) -> None:
-        is_custom = bool(own(part.private).get("_custom")) or part.name in self._freeform
+        is_custom = bool(own_members(part.private, DIALECT).get("_custom")) or part.name in self._freeform
         item: JsonObject = {"type": "function_call", "status": "in_progress", "arguments": ""}
         if is_custom:
             item = {"type": "custom_tool_call", "input": ""}
@@ -361,5 +361,5 @@ def _empty_message() -> JsonObject:
 
 def _early(private: Private) -> Private:
     """Of what is known of an item, only what holds before it is whole."""
-    members = own(private)
+    members = own_members(private, DIALECT)
     return {DIALECT: {key: members[key] for key in ("id", "phase", "namespace") if key in members}} if members else {}

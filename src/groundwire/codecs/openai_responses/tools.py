@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from groundwire.codecs.openai_responses.dialect import DIALECT, Profile, kept, note_foreign, own, unknown, with_members
+from groundwire.codecs.openai_responses.profile import DIALECT, Profile
 from groundwire.codecs.schemas.forms import to_openai
 from groundwire.codecs.wire.names import NameTable, fit_description
 from groundwire.codecs.wire.openai_strict import write_strict
+from groundwire.codecs.wire.private import give_back, keep, note_foreign, own_members, unknown_members
 from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
@@ -60,7 +61,7 @@ def _read_namespace(tool: JsonObject, path: str) -> list[DeclaredTool]:
     functions = [member for member in members if isinstance(member, FunctionTool)]
     if not functions or len(functions) != len(members):
         return [NativeTool(origin=DIALECT, value=tool)]
-    frame = unknown(tool, _NAMESPACE_MEMBERS)
+    frame = unknown_members(tool, _NAMESPACE_MEMBERS)
     return [_with_note(function, "_namespace", frame) for function in functions]
 
 
@@ -71,16 +72,16 @@ def _with_note(tool: FunctionTool, note: str, value: JsonValue) -> FunctionTool:
         parameters=tool.parameters,
         strict=tool.strict,
         freeform=tool.freeform,
-        private={DIALECT: {**own(tool.private), note: value}},
+        private={DIALECT: {**own_members(tool.private, DIALECT), note: value}},
     )
 
 
 def _read_function(tool: JsonObject, path: str) -> FunctionTool:
-    members = unknown(tool, _FUNCTION_MEMBERS)
+    members = unknown_members(tool, _FUNCTION_MEMBERS)
     if isinstance(tool.get("function"), dict):
         path = f"{path}.function"
         tool = as_object(tool["function"], path)
-        members = {**members, **unknown(tool, _FUNCTION_MEMBERS)}
+        members = {**members, **unknown_members(tool, _FUNCTION_MEMBERS)}
     strict = optional_bool(tool, "strict", path)
     parameters = optional_object(tool, "parameters", path)
     if strict is not False:
@@ -92,7 +93,7 @@ def _read_function(tool: JsonObject, path: str) -> FunctionTool:
         description=optional_text(tool, "description", path),
         parameters=parameters,
         strict=strict,
-        private=kept(members),
+        private=keep(DIALECT, members),
     )
 
 
@@ -106,11 +107,11 @@ def _has_plain_root(parameters: JsonObject | None) -> bool:
 
 
 def _read_custom(tool: JsonObject, path: str) -> FunctionTool:
-    members = unknown(tool, _CUSTOM_MEMBERS)
+    members = unknown_members(tool, _CUSTOM_MEMBERS)
     if isinstance(tool.get("custom"), dict):
         path = f"{path}.custom"
         tool = as_object(tool["custom"], path)
-        members = {**members, **unknown(tool, _CUSTOM_MEMBERS)}
+        members = {**members, **unknown_members(tool, _CUSTOM_MEMBERS)}
     freeform = optional_object(tool, "format", path)
     if freeform is None:
         members = {**members, "_no_format": True}
@@ -118,7 +119,7 @@ def _read_custom(tool: JsonObject, path: str) -> FunctionTool:
         name=_name_in(tool, path),
         description=optional_text(tool, "description", path),
         freeform=PLAIN_TEXT if freeform is None else _flat_format(freeform),
-        private=kept(members),
+        private=keep(DIALECT, members),
     )
 
 
@@ -150,7 +151,7 @@ def write_tools(tools: tuple[DeclaredTool, ...], names: NameTable, losses: Losse
                 losses.add("tool_dropped", path, f"A tool that only {tool.origin} can run was left out.")
             continue
         entry = _write_function(tool, path, names, losses, profile)
-        namespace = own(tool.private).get("_namespace")
+        namespace = own_members(tool.private, DIALECT).get("_namespace")
         if not isinstance(namespace, dict):
             frame = None
             written.append(entry)
@@ -163,9 +164,9 @@ def write_tools(tools: tuple[DeclaredTool, ...], names: NameTable, losses: Losse
 
 
 def _write_function(tool: FunctionTool, path: str, names: NameTable, losses: Losses, profile: Profile) -> JsonObject:
-    members = own(tool.private)
+    members = own_members(tool.private, DIALECT)
     if tool.private:
-        note_foreign(tool.private, path, losses)
+        note_foreign(tool.private, DIALECT, path, losses)
     written: JsonObject = {
         "type": "function" if tool.freeform is None else "custom",
         "name": names.declare(tool.name, path),
@@ -175,7 +176,7 @@ def _write_function(tool: FunctionTool, path: str, names: NameTable, losses: Los
     if tool.freeform is not None:
         if not members.get("_no_format"):
             written["format"] = _flat_format(tool.freeform)
-        return with_members(written, members)
+        return give_back(written, members)
     if members.get("_verbatim"):
         written["parameters"] = tool.parameters
     elif tool.parameters is None:
@@ -191,4 +192,4 @@ def _write_function(tool: FunctionTool, path: str, names: NameTable, losses: Los
         written["strict"] = tool.strict
     elif not members.get("_no_strict") and profile.explicit_strict:
         written["strict"] = False
-    return with_members(written, members)
+    return give_back(written, members)

@@ -11,6 +11,7 @@ from groundwire.codecs.wire.ids import unique_id
 from groundwire.codecs.wire.json import whole_text
 from groundwire.codecs.wire.results import object_arguments, read_arguments
 from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import (
     CallItem,
     Item,
@@ -25,7 +26,6 @@ from groundwire.contracts.messages import (
 from groundwire.contracts.replies import (
     CallDelta,
     CallStarted,
-    Failure,
     Finish,
     FinishReason,
     ItemEnded,

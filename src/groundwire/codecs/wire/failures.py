@@ -1,12 +1,22 @@
-"""What providers' errors have in common: statuses, retry hints, and reading bodies that may be anything."""
+"""What providers' errors have in common: statuses, retry hints, and the three places in which an error comes: an answer
+with an error's status, a body that came instead of an answer, and an object in a stream.
+
+Which words mean which kind of failure is each dialect's own; it brings a `ReadError`.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
-from groundwire.codecs.wire.json import read_value
-from groundwire.contracts.canonical import JsonValue
+from msgspec.structs import replace
+
+from groundwire.codecs.wire.json import dump, read_value
+from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
-from groundwire.contracts.failures import FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
+
+ReadError: TypeAlias = Callable[[JsonValue, int | None, str], Failure]
+"""What an error says: from its JSON, its HTTP status (None if it has none), and its text. Takes anything."""
 
 _BY_STATUS = {
     400: FailureKind.INVALID_REQUEST,
@@ -67,7 +77,35 @@ def is_context_full(message: str) -> bool:
     return _CONTEXT.search(message) is not None
 
 
-def read_body(body: bytes) -> JsonValue:
+def failure_from_http(status: int, body: bytes, headers: Mapping[str, str], read: ReadError) -> Failure:
+    """The failure that an answer with such a status tells, with what its headers say about another try."""
+    failure = read(_first(_read_body(body)), status, body_text(body))
+    delay = failure.retry_after
+    if delay is None and status >= 300:  # a delay beside a success is no request to wait
+        delay = retry_after(headers)
+    return replace(
+        failure,
+        retry_after=delay,
+        should_retry=should_retry(headers),
+        request_id=failure.request_id or headers.get("request-id") or headers.get("x-request-id"),
+    )
+
+
+def failure_from_success(
+    body: bytes | JsonObject, find: Callable[[JsonObject], JsonObject | None], read: ReadError
+) -> Failure | None:
+    """The failure that a body tells although its status claims success, if `find` sees an error in it."""
+    value = body if isinstance(body, dict) else _first(_read_body(body))
+    error = find(value) if isinstance(value, dict) else None
+    return None if error is None else failure_from_object(error, read)
+
+
+def failure_from_object(error: JsonObject, read: ReadError) -> Failure:
+    """The failure that an object without a status of its own tells, such as an event of a stream."""
+    return read(error, None, value_text(error))
+
+
+def _read_body(body: bytes) -> JsonValue:
     """The JSON of an error body, or None: proxies send HTML, plain text, or nothing."""
     try:
         return read_value(body)
@@ -75,9 +113,22 @@ def read_body(body: bytes) -> JsonValue:
         return None
 
 
+def _first(value: JsonValue) -> JsonValue:
+    """Some servers wrap their error in a list."""
+    return value[0] if isinstance(value, list) and value else value
+
+
 def body_text(body: bytes) -> str:
     """The body for the operator's eyes, cut to a length that a log can bear."""
     return body[:_MAX_BODY].decode("utf-8", "replace")
+
+
+def value_text(value: JsonValue) -> str:
+    """The same of a value that was read already."""
+    try:
+        return body_text(dump(value))
+    except WireError:
+        return ""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -1,10 +1,11 @@
-"""What the codecs of live sessions share: private members of frames, members taken out of nested options, audio names."""
+"""What the codecs of live sessions share: what a frame loses, members taken out of nested options, audio names."""
 
 from typing import Any, TypeVar
 
 import msgspec
 
 from groundwire.codecs.wire.media import decode_base64
+from groundwire.codecs.wire.private import note_foreign, own_members
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
@@ -13,39 +14,16 @@ from groundwire.contracts.messages import Private
 
 AnyFrame = TypeVar("AnyFrame", bound=Frame)
 
-WHERE = frozenset({
+_WHERE = frozenset({
     "type", "event_id", "previous_item_id", "response_id", "item_id", "output_index", "content_index", "obfuscation",
     "role", "call_id",
 })  # fmt: skip
 """Members that only say where a frame stood in its own stream: nothing is lost without them."""
 
 
-def own_members(private: Private, dialect: str) -> JsonObject:
-    """What the dialect itself is to get back. Names that begin with `_` are hints of the codec, not members."""
-    own = private.get(dialect)
-    return {key: value for key, value in own.items() if key[:1] != "_"} if own else {}
-
-
-def own_hint(private: Private, dialect: str, name: str) -> JsonValue:
-    own = private.get(dialect)
-    return own.get(name) if own else None
-
-
-def is_own(private: Private, dialect: str) -> bool:
-    return dialect in private
-
-
-def kept(dialect: str, members: JsonObject) -> Private:
-    return {dialect: members} if members else {}
-
-
-def note_foreign(private: Private, dialect: str, path: str, losses: Losses, code: str = "private_dropped") -> None:
-    """Warn of members that only another dialect understands, once per kind of place."""
-    for origin, members in private.items():
-        if origin != dialect:
-            names = sorted(name for name in members if name[:1] != "_" and name not in WHERE)
-            if names:
-                losses.add(code, path, f"Left out, as only {origin} knows it: {', '.join(names)}.")
+def note_left_out(private: Private, dialect: str, path: str, losses: Losses, code: str = "private_dropped") -> None:
+    """Tell what other dialects kept as a loss, except where a frame stood."""
+    note_foreign(private, dialect, path, losses, carried=_WHERE, code=code)
 
 
 def take(source: JsonObject, *path: str) -> Any:
@@ -126,7 +104,7 @@ def _marked(frame: AnyFrame, dialect: str) -> AnyFrame:
 def append_joined(messages: list[JsonObject], found: list[JsonObject], frame: Frame, dialect: str) -> None:
     """Add what a frame became, into the last message if it once stood there."""
     private = frame.extras if isinstance(frame, SessionSetup) else frame.private
-    if messages and len(found) == 1 and own_hint(private, dialect, "_joined"):
+    if messages and len(found) == 1 and own_members(private, dialect).get("_joined"):
         messages[-1] = merge(dict(messages[-1]), found[0])
     else:
         messages.extend(found)

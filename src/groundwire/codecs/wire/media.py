@@ -1,4 +1,4 @@
-"""Media on the wire: data URLs, base64 in its spellings, and which kind of thing a media type is."""
+"""Media on the wire: data URLs, base64 in its spellings, which kind of thing a media type is, and words in its place."""
 
 import base64
 import binascii
@@ -6,6 +6,7 @@ import mimetypes
 from typing import Literal
 
 from groundwire.contracts.errors import WireError
+from groundwire.contracts.messages import MediaPart
 
 _TO_STANDARD = str.maketrans("-_", "+/")
 
@@ -41,6 +42,12 @@ def write_data_url(media_type: str, data: bytes) -> str:
 def media_kind(media_type: str) -> Literal["image", "audio", "video", "file"]:
     head = media_type.partition("/")[0].lower()
     return head if head in ("image", "audio", "video") else "file"  # type: ignore[return-value]
+
+
+def media_note(part: MediaPart, fate: str = "left out") -> str:
+    """What is said in the place of media that cannot stand there."""
+    where = part.name or part.url or part.file_id
+    return f"[{part.media_type} {fate}: {where}]" if where else f"[{part.media_type} {fate}]"
 
 
 def guess_media_type(name: str | None, default: str) -> str:

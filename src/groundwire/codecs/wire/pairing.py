@@ -57,12 +57,13 @@ def _is_paired(items: Sequence[Item]) -> bool:
             if item.call.call_id in asked:
                 return False
             asked.add(item.call.call_id)
-        elif asked and not _is_models(item):
+        elif asked and not is_models(item):
             return False
     return len(answered) == len(asked)
 
 
-def _is_models(item: Item) -> bool:
+def is_models(item: Item) -> bool:
+    """Whether the model itself made it."""
     return isinstance(item, (CallItem, ReasoningItem, NativeItem)) or (
         isinstance(item, Message) and item.role == "assistant"
     )
@@ -85,7 +86,7 @@ class _Pairing:
         step_of: dict[str, int] = {}
         step = 0
         for place, item in enumerate(items):
-            if not _is_models(item) or item.split:
+            if not is_models(item) or item.split:
                 step += 1
             if isinstance(item, CallItem):
                 call_id = item.call.call_id
@@ -118,7 +119,7 @@ class _Pairing:
         has_calls = False
         for end in range(place, len(self._items)):
             item = self._items[end]
-            if not _is_models(item) or (has_calls and item.split):
+            if not is_models(item) or (has_calls and item.split):
                 return end
             has_calls = has_calls or isinstance(item, CallItem)
         return len(self._items)

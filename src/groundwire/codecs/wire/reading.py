@@ -36,6 +36,11 @@ def as_text(value: Any, path: str) -> str:
     raise expected(path, "a string", value)
 
 
+def text_or_none(value: Any) -> str | None:
+    """For what is read leniently, such as responses."""
+    return value if isinstance(value, str) else None
+
+
 def optional_object(source: JsonObject, key: str, path: str = "") -> JsonObject | None:
     value = source.get(key)
     return None if value is None else as_object(value, join(path, key))
@@ -91,13 +96,3 @@ def count_of(source: Any, key: str) -> int | None:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def rest_of(source: JsonObject, known: frozenset[str]) -> JsonObject:
-    """The members that nobody here knows, to be kept for the dialect they came in.
-
-    A leading underscore marks the codecs' own notes, so no sender may use it.
-    """
-    if source.keys() <= known:
-        return {}
-    return {key: value for key, value in source.items() if key not in known and key[:1] != "_"}

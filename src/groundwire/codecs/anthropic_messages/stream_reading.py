@@ -7,22 +7,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from groundwire.codecs.anthropic_messages.block_reading import CALL_MEMBERS, read_citation, read_redacted
-from groundwire.codecs.anthropic_messages.endings import read_finish, read_usage
-from groundwire.codecs.anthropic_messages.failures import failure_of
-from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
+from groundwire.codecs.anthropic_messages.failures import read_error
+from groundwire.codecs.anthropic_messages.finishes import read_finish, read_usage
+from groundwire.codecs.anthropic_messages.profile import DIALECT
 from groundwire.codecs.anthropic_messages.responses import MESSAGE_MEMBERS, text_or_nothing
 from groundwire.codecs.wire.building import ReplyBuilder, withdraw_calls
 from groundwire.codecs.wire.gathering import GrowingTexts
 from groundwire.codecs.wire.ids import ANTHROPIC_IDS, derived_id
 from groundwire.codecs.wire.json import dump_text, read_object, whole_text, without_halves
 from groundwire.codecs.wire.names import original_name
-from groundwire.codecs.wire.reading import rest_of
+from groundwire.codecs.wire.private import keep, unknown_members
 from groundwire.codecs.wire.results import object_arguments
 from groundwire.codecs.wire.sse import Event, SseReader
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Citation, NativeItem, TextPart
-from groundwire.contracts.replies import Failure, FailureKind, Finish, FinishReason, Reply, ReplyPart, ReplyStarted
+from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyPart, ReplyStarted
 
 _TEXT = frozenset({"type", "text", "citations"})
 _THINKING = frozenset({"type", "thinking"})
@@ -113,7 +114,7 @@ class StreamDecoder:
             self._end()
         elif kind == "error" or (kind != "ping" and isinstance(source.get("error"), dict)):
             self._has_ended = True
-            self._builder.fail(failure_of(source))
+            self._builder.fail(read_error(source))
 
     def _start(self, message: Any) -> None:
         """A message begins; if one was under way, it is void."""
@@ -123,7 +124,7 @@ class StreamDecoder:
         self._reply_id, self._model = text_or_nothing(source.get("id")), text_or_nothing(source.get("model"))
         usage = source.get("usage")
         self._usage = _said(usage) if isinstance(usage, dict) else None
-        self._extras = rest_of(source, MESSAGE_MEMBERS)
+        self._extras = unknown_members(source, MESSAGE_MEMBERS)
         self._note_ending(source)
         started = ReplyStarted(reply_id=self._reply_id, model=self._model, usage=read_usage(self._usage))
         self._builder.begin(started)
@@ -154,13 +155,13 @@ class StreamDecoder:
         self._blocks[index] = opened
 
     def _open_call(self, value: JsonObject, position: int) -> int:
-        private = rest_of(value, CALL_MEMBERS)
+        private = unknown_members(value, CALL_MEMBERS)
         call_id = text_or_nothing(value.get("id"))
         if not call_id:
             call_id = derived_id(f"{self._reply_id}#{position}", ANTHROPIC_IDS)
             private["_synthetic"] = True
         name = original_name(text_or_nothing(value.get("name")), self._names)
-        return self._builder.open("call", call_id=call_id, name=name, private=kept(private))
+        return self._builder.open("call", call_id=call_id, name=name, private=keep(DIALECT, private))
 
     def _delta(self, source: JsonObject) -> None:
         delta = source.get("delta")
@@ -206,10 +207,10 @@ class StreamDecoder:
         builder = self._builder
         block.texts.settle(block.value)
         if block.kind == "text":
-            private = kept(rest_of(block.value, _TEXT))
+            private = keep(DIALECT, unknown_members(block.value, _TEXT))
             builder.end_text(block.place, TextPart(text="", citations=tuple(block.citations), private=private))
         elif block.kind == "thinking":
-            builder.keep(block.place, kept(rest_of(block.value, _THINKING)))
+            builder.keep(block.place, keep(DIALECT, unknown_members(block.value, _THINKING)))
         elif block.kind == "tool_use":
             if not block.fragments and block.value.get("input"):
                 builder.text(block.place, dump_text(block.value["input"]))
@@ -225,12 +226,12 @@ class StreamDecoder:
         delta = source.get("delta")
         if isinstance(delta, dict):
             self._note_ending(delta)
-            self._extras.update(_said(rest_of(delta, _ENDING)))
+            self._extras.update(_said(unknown_members(delta, _ENDING)))
         usage = source.get("usage")
         if isinstance(usage, dict):
             self._usage = self._usage or {}
             self._usage.update(_said(usage))
-        self._extras.update(_said(rest_of(source, _EVENT)))
+        self._extras.update(_said(unknown_members(source, _EVENT)))
 
     def _note_ending(self, source: JsonObject) -> None:
         for name in _ENDING:
@@ -253,7 +254,7 @@ class StreamDecoder:
             items=withdraw_calls(items, finish.reason),
             finish=finish,
             usage=read_usage(self._usage),
-            extras=kept(self._extras),
+            extras=keep(DIALECT, self._extras),
         )
         self._builder.end(reply)
 

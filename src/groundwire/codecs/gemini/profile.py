@@ -1,4 +1,4 @@
-"""What one Gemini model or endpoint wants beyond the dialect. The provider asks `profile_for` by the model's name.
+"""The dialect's name, and what one Gemini model or endpoint wants beyond it. The provider asks `profile_for` by the model's name.
 
 Knows names only: whether a model exists, and what it costs, is not known here.
 """
@@ -7,6 +7,8 @@ import re
 from typing import Literal
 
 from msgspec import Struct
+
+DIALECT = "gemini"
 
 _VERSION = re.compile(r"gemini-(\d{1,2})(?:\.(\d{1,2}))?(?![\d])")
 

@@ -8,28 +8,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from groundwire.codecs.gemini.candidates import CandidateStream
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, unknown_members
-from groundwire.codecs.gemini.failures import error_in, failure_of
-from groundwire.codecs.gemini.finishes import blocked_finish, decode_usage
+from groundwire.codecs.gemini.casing import camel_keys
+from groundwire.codecs.gemini.failures import failure_in
+from groundwire.codecs.gemini.finishes import blocked_finish, read_usage
 from groundwire.codecs.gemini.framing import FrameReader
-from groundwire.codecs.gemini.responses import TOP, answerless, kept_candidates
+from groundwire.codecs.gemini.profile import DIALECT
+from groundwire.codecs.gemini.response_reading import TOP, answerless, kept_candidates
 from groundwire.codecs.gemini.usual import read_usual_event
 from groundwire.codecs.wire.building import ReplyBuilder
 from groundwire.codecs.wire.failures import body_text
 from groundwire.codecs.wire.json import read_value
+from groundwire.codecs.wire.private import keep, unknown_values
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Item
-from groundwire.contracts.replies import (
-    Alternative,
-    Failure,
-    FailureKind,
-    Finish,
-    FinishReason,
-    Reply,
-    ReplyPart,
-    ReplyStarted,
-)
+from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply, ReplyPart, ReplyStarted
 
 _MAX_OTHERS = 4
 """Events of another shape than the usual, after which no more of them are tried whether they have it."""
@@ -112,11 +106,11 @@ class StreamDecoder:
         if self._is_over:
             return
         if not chunk.keys() <= TOP:
-            if (error := error_in(chunk)) is not None and "candidates" not in chunk:
-                self._fail(failure_of(error))
+            if (failure := failure_in(chunk)) is not None:
+                self._fail(failure)
                 return
             chunk = camel_keys(chunk)
-            self._extras.update(unknown_members(chunk, TOP))
+            self._extras.update(unknown_values(chunk, TOP))
         usage = chunk.get("usageMetadata")
         if usage is not None:
             self._usage = usage
@@ -134,7 +128,7 @@ class StreamDecoder:
         self._is_begun = True
         self._reply_id = _text(chunk.get("responseId"))
         self._model = _text(chunk.get("modelVersion"))
-        started = ReplyStarted(reply_id=self._reply_id, model=self._model, usage=decode_usage(self._usage))
+        started = ReplyStarted(reply_id=self._reply_id, model=self._model, usage=read_usage(self._usage))
         self._builder.begin(started)
 
     def _candidate(self, index: int) -> CandidateStream:
@@ -170,9 +164,9 @@ class StreamDecoder:
                 model=self._model,
                 items=items,
                 finish=finish,
-                usage=decode_usage(self._usage),
+                usage=read_usage(self._usage),
                 alternatives=tuple(Alternative(items=items, finish=finish) for items, finish in others),
-                extras={DIALECT: self._extras} if self._extras else {},
+                extras=keep(DIALECT, self._extras),
             )
         )
 

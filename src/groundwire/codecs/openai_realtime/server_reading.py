@@ -11,9 +11,10 @@ from groundwire.codecs.openai_realtime.naming import BETA_NAMES, DIALECT, PCM
 from groundwire.codecs.openai_realtime.usages import read_finish, read_usage
 from groundwire.codecs.wire.building import withdraw_calls
 from groundwire.codecs.wire.json import read_object
-from groundwire.codecs.wire.live import kept, read_bytes
+from groundwire.codecs.wire.live import read_bytes
 from groundwire.codecs.wire.names import original_name
-from groundwire.codecs.wire.reading import count_of, rest_of
+from groundwire.codecs.wire.private import keep, unknown_members
+from groundwire.codecs.wire.reading import count_of
 from groundwire.codecs.wire.results import read_arguments
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -88,7 +89,7 @@ class ServerDecoder:
         delta = event.get("delta")
         if not isinstance(delta, str):
             return None
-        private = {DIALECT: rest_of(event, _DELTA)}
+        private = {DIALECT: unknown_members(event, _DELTA)}
         match kind:
             case "response.output_audio.delta":
                 data = read_bytes(delta)
@@ -188,7 +189,7 @@ class ServerDecoder:
         if failure is not None:
             frames.append(failure)
         counted = read_usage(usage) if isinstance(usage, dict) else None
-        rest = response if counted is None else rest_of(response, frozenset({"usage"}))
+        rest = response if counted is None else unknown_members(response, frozenset({"usage"}))
         private = {DIALECT: {**event, "response": rest}}
         return (*frames, TurnEnded(finish=finish, usage=counted, private=private))
 
@@ -215,8 +216,8 @@ class ServerDecoder:
             raw=raw,
             origin=DIALECT,
         )
-        rest = rest_of(item, frozenset({"type", "call_id", "name", "arguments"}))
-        return CallItem(call=call, complete=is_done, private=kept(DIALECT, rest))
+        rest = unknown_members(item, frozenset({"type", "call_id", "name", "arguments"}))
+        return CallItem(call=call, complete=is_done, private=keep(DIALECT, rest))
 
 
 def _failure_of(response: JsonObject, finish: Finish) -> LiveFailed | None:

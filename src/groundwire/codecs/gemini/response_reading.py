@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from groundwire.codecs.gemini.casing import DIALECT, camel_keys, dict_of, sendable, unknown_members
+from groundwire.codecs.gemini.casing import camel_keys, dict_of
 from groundwire.codecs.gemini.citations import CITED, cited
-from groundwire.codecs.gemini.finishes import NO_CANDIDATES, blocked_finish, decode_finish, decode_usage
+from groundwire.codecs.gemini.finishes import NO_CANDIDATES, blocked_finish, read_finish, read_usage
+from groundwire.codecs.gemini.profile import DIALECT
 from groundwire.codecs.gemini.turns import TurnReader, id_prefix
 from groundwire.codecs.gemini.usual import read_usual
 from groundwire.codecs.wire.building import withdraw_calls
 from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.private import keep, unknown_values, visible
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Item
 from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply
@@ -30,7 +32,7 @@ def _read_any(body: bytes | JsonObject, names: Mapping[str, str]) -> Reply:
     wire = camel_keys(read_object(body))
     reply_id = _text(wire.get("responseId"))
     candidates = wire.get("candidates")
-    extras = unknown_members(wire, TOP)
+    extras = unknown_values(wire, TOP)
     answers: list[tuple[tuple[Item, ...], Finish]] = []
     kept: list[JsonObject] = []
     for place, entry in enumerate(candidates if isinstance(candidates, list) else []):
@@ -47,9 +49,9 @@ def _read_any(body: bytes | JsonObject, names: Mapping[str, str]) -> Reply:
         model=_text(wire.get("modelVersion")),
         items=items,
         finish=finish,
-        usage=decode_usage(wire.get("usageMetadata")),
+        usage=read_usage(wire.get("usageMetadata")),
         alternatives=tuple(Alternative(items=items, finish=finish) for items, finish in answers[1:]),
-        extras={DIALECT: extras} if extras else {},
+        extras=keep(DIALECT, extras),
     )
 
 
@@ -65,7 +67,7 @@ def _read_candidate(
     content = candidate.get("content")
     parts: Any = content.get("parts") if isinstance(content, dict) else None
     items = TurnReader(prefix, names).read_leniently(parts if isinstance(parts, list) else ())
-    members = unknown_members(candidate, CANDIDATE)
+    members = unknown_values(candidate, CANDIDATE)
     if members and not members.keys().isdisjoint(CITED):
         items = cited(items, members)
     ended, finish = ended_items(items, candidate.get("finishReason"), candidate.get("finishMessage"))
@@ -77,7 +79,7 @@ def _read_candidate(
 
 def ended_items(items: Iterable[Item], raw: Any, message: Any) -> tuple[tuple[Item, ...], Finish]:
     items = tuple(items)
-    finish = decode_finish(raw, message, items)
+    finish = read_finish(raw, message, items)
     return withdraw_calls(items, finish.reason), finish
 
 
@@ -102,7 +104,7 @@ def kept_candidates(kept: list[JsonObject]) -> JsonObject:
     """What the candidates held beside the usual, as a member of the extras; mere notes on their shape stay our own."""
     if not any(kept):
         return {}
-    return {"candidates" if any(map(sendable, kept)) else "_candidates": list(kept)}
+    return {"candidates" if any(map(visible, kept)) else "_candidates": list(kept)}
 
 
 def _text(value: Any) -> str:

@@ -7,8 +7,10 @@ from typing import Any
 
 from groundwire.codecs.openai_realtime.naming import DIALECT, RATES
 from groundwire.codecs.schemas.forms import to_openai
-from groundwire.codecs.wire.live import kept, merge, note_foreign, own_hint, own_members, put, take
+from groundwire.codecs.wire.freeform import FREEFORM_PARAMETERS
+from groundwire.codecs.wire.live import merge, note_left_out, put, take
 from groundwire.codecs.wire.names import NameTable
+from groundwire.codecs.wire.private import keep, own_members, unknown_members, visible
 from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
@@ -20,7 +22,6 @@ from groundwire.codecs.wire.reading import (
     optional_object,
     optional_text,
     required_text,
-    rest_of,
 )
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -35,7 +36,7 @@ _TOOL = frozenset({"type", "name", "description", "parameters"})
 _DETECTION = frozenset({"interrupt_response", "create_response", "prefix_padding_ms", "silence_duration_ms"})
 
 
-def read_session(value: JsonObject, path: str) -> SessionSetup:
+def read_setup(value: JsonObject, path: str) -> SessionSetup:
     """Members that have no place of their own stay, as deep as they stood, in the extras."""
     rest = dict(value)
     audio = optional_object(rest, "audio", path)
@@ -125,7 +126,9 @@ def _take_format(rest: JsonObject, side: str) -> AudioFormat | None:
         return None
     take(rest, "audio", side, "format")
     kind = value["type"] if isinstance(value["type"], str) else ""
-    return AudioFormat(media_type=kind, rate=rate, private=kept(DIALECT, rest_of(value, frozenset({"type", "rate"}))))
+    return AudioFormat(
+        media_type=kind, rate=rate, private=keep(DIALECT, unknown_members(value, frozenset({"type", "rate"})))
+    )
 
 
 def _take_detection(rest: JsonObject, path: str) -> TurnDetection | None:
@@ -143,7 +146,7 @@ def _take_detection(rest: JsonObject, path: str) -> TurnDetection | None:
         responds=optional_bool(source, "create_response", here),
         prefix_padding_ms=optional_int(source, "prefix_padding_ms", here),
         silence_ms=optional_int(source, "silence_duration_ms", here),
-        private=kept(DIALECT, rest_of(source, _DETECTION)),
+        private=keep(DIALECT, unknown_members(source, _DETECTION)),
     )
 
 
@@ -155,7 +158,7 @@ def _take_transcription(rest: JsonObject, path: str) -> Transcription | None:
     return Transcription(
         model=optional_text(source, "model", here),
         language=optional_text(source, "language", here),
-        private={DIALECT: rest_of(source, frozenset({"model", "language"}))},
+        private={DIALECT: unknown_members(source, frozenset({"model", "language"}))},
     )
 
 
@@ -172,15 +175,15 @@ def _read_tools(tools: list[Any], path: str) -> tuple[DeclaredTool, ...]:
                 name=required_text(tool, "name", here),
                 description=optional_text(tool, "description", here),
                 parameters=optional_object(tool, "parameters", here),
-                private={DIALECT: rest_of(tool, _TOOL)},
+                private={DIALECT: unknown_members(tool, _TOOL)},
             )
         )
     return tuple(read)
 
 
-def write_session(setup: SessionSetup, names: NameTable, losses: Losses) -> JsonObject:
+def write_setup(setup: SessionSetup, names: NameTable, losses: Losses) -> JsonObject:
     is_own = DIALECT in setup.extras
-    note_foreign(setup.extras, DIALECT, "setup", losses, code="extra_dropped")
+    note_left_out(setup.extras, DIALECT, "setup", losses, code="extra_dropped")
     more: JsonObject = {} if is_own else {"type": "realtime"}
     if is_own and setup.model:
         more["model"] = setup.model
@@ -189,7 +192,7 @@ def write_session(setup: SessionSetup, names: NameTable, losses: Losses) -> Json
     if setup.modalities:
         more["output_modalities"] = list(setup.modalities)
     tools = _write_tools(setup, names, losses)
-    if tools or own_hint(setup.extras, DIALECT, "_tools"):
+    if tools or own_members(setup.extras, DIALECT).get("_tools"):
         more["tools"] = tools
     if setup.tool_choice is not None:
         more["tool_choice"] = _write_choice(setup.tool_choice, names, losses)
@@ -199,7 +202,7 @@ def write_session(setup: SessionSetup, names: NameTable, losses: Losses) -> Json
         more["max_output_tokens"] = setup.max_output_tokens
     _write_audio(setup, more, losses)
     _note_untold(setup, losses)
-    return merge(own_members(setup.extras, DIALECT), more)
+    return merge(visible(own_members(setup.extras, DIALECT)), more)
 
 
 def _note_untold(setup: SessionSetup, losses: Losses) -> None:
@@ -225,7 +228,7 @@ def _write_audio(setup: SessionSetup, more: JsonObject, losses: Losses) -> None:
 
 
 def _write_format(audio: AudioFormat, losses: Losses, path: str) -> JsonObject:
-    own = own_members(audio.private, DIALECT)
+    own = visible(own_members(audio.private, DIALECT))
     if audio.media_type not in RATES or audio.rate not in (None, RATES[audio.media_type]):
         losses.add(
             "option_adjusted", path, f"PCM of 24000 Hz is agreed instead of {audio.media_type}, {audio.rate} Hz."
@@ -235,7 +238,7 @@ def _write_format(audio: AudioFormat, losses: Losses, path: str) -> JsonObject:
 
 
 def _write_detection(detection: TurnDetection, losses: Losses) -> JsonObject | None:
-    note_foreign(detection.private, DIALECT, "setup.turn_detection", losses)
+    note_left_out(detection.private, DIALECT, "setup.turn_detection", losses)
     if not detection.automatic:
         return None
     options: JsonObject = {
@@ -246,12 +249,12 @@ def _write_detection(detection: TurnDetection, losses: Losses) -> JsonObject | N
         "interrupt_response": detection.interrupts,
     }
     told: JsonObject = {name: value for name, value in options.items() if value is not None}
-    return {**told, **own_members(detection.private, DIALECT)}
+    return {**told, **visible(own_members(detection.private, DIALECT))}
 
 
 def _write_transcription(transcription: Transcription, losses: Losses) -> JsonObject:
-    note_foreign(transcription.private, DIALECT, "setup.transcription", losses)
-    written = own_members(transcription.private, DIALECT)
+    note_left_out(transcription.private, DIALECT, "setup.transcription", losses)
+    written = visible(own_members(transcription.private, DIALECT))
     model = transcription.model
     if model is None and DIALECT not in transcription.private:
         model = TRANSCRIBER
@@ -287,7 +290,7 @@ def _write_tools(setup: SessionSetup, names: NameTable, losses: Losses) -> list[
 
 
 def _write_function(tool: FunctionTool, names: NameTable, losses: Losses, path: str) -> JsonObject:
-    note_foreign(tool.private, DIALECT, path, losses)
+    note_left_out(tool.private, DIALECT, path, losses)
     written: JsonObject = {"type": "function", "name": names.declare(tool.name, f"{path}.name")}
     if tool.description is not None:
         written["description"] = tool.description
@@ -296,11 +299,11 @@ def _write_function(tool: FunctionTool, names: NameTable, losses: Losses, path: 
     parameters = tool.parameters
     if tool.freeform is not None:
         losses.add("format_approximated", path, "Plain text input is offered as the argument `input`.")
-        parameters = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+        parameters = FREEFORM_PARAMETERS
     if parameters is not None and DIALECT not in tool.private:
         converted = to_openai(parameters)
         losses.add_schema(f"{path}.parameters", converted.warnings)
         parameters = converted.schema
     if parameters is not None:
         written["parameters"] = parameters
-    return {**own_members(tool.private, DIALECT), **written}
+    return {**visible(own_members(tool.private, DIALECT)), **written}

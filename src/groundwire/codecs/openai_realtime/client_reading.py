@@ -2,17 +2,11 @@
 
 from groundwire.codecs.openai_realtime.conversations import read_item
 from groundwire.codecs.openai_realtime.naming import DIALECT, PCM
-from groundwire.codecs.openai_realtime.sessions import read_session
+from groundwire.codecs.openai_realtime.setups import read_setup
 from groundwire.codecs.wire.json import read_object
 from groundwire.codecs.wire.live import read_bytes
-from groundwire.codecs.wire.reading import (
-    as_object,
-    optional_int,
-    optional_object,
-    optional_text,
-    required_text,
-    rest_of,
-)
+from groundwire.codecs.wire.private import unknown_members
+from groundwire.codecs.wire.reading import as_object, optional_int, optional_object, optional_text, required_text
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.frames import (
@@ -61,13 +55,13 @@ class ClientDecoder:
                     item_id=required_text(event, "item_id"),
                     content_index=optional_int(event, "content_index") or 0,
                     audio_end_ms=optional_int(event, "audio_end_ms") or 0,
-                    private={DIALECT: rest_of(event, _TRUNCATED)},
+                    private={DIALECT: unknown_members(event, _TRUNCATED)},
                 )
             case "response.create":
                 return _read_request(event)
             case "response.cancel":
                 response_id = optional_text(event, "response_id")
-                rest = rest_of(event, frozenset({"response_id"}))
+                rest = unknown_members(event, frozenset({"response_id"}))
                 return ResponseCancelled(response_id=response_id, private={DIALECT: rest})
         return NativeFrame(origin=DIALECT, value=event)
 
@@ -75,10 +69,10 @@ class ClientDecoder:
         session = as_object(event.get("session"), "session")
         if session.get("type", "realtime") != "realtime":
             return NativeFrame(origin=DIALECT, value=event)
-        setup = read_session(session, "session")
+        setup = read_setup(session, "session")
         if setup.input_format is not None:
             self._format = setup.input_format
-        setup.extras[DIALECT]["_event"] = rest_of(event, frozenset({"session"}))
+        setup.extras[DIALECT]["_event"] = unknown_members(event, frozenset({"session"}))
         return setup
 
     def _read_audio(self, event: JsonObject) -> ClientFrame:
@@ -89,7 +83,7 @@ class ClientDecoder:
             data=data,
             media_type=self._format.media_type,
             rate=self._format.rate,
-            private={DIALECT: rest_of(event, frozenset({"audio"}))},
+            private={DIALECT: unknown_members(event, frozenset({"audio"}))},
         )
 
 
@@ -99,7 +93,7 @@ def _read_creation(event: JsonObject) -> ClientFrame:
     item = read_item(source, "item")
     if item is None:
         return NativeFrame(origin=DIALECT, value=event)
-    private = {DIALECT: rest_of(event, frozenset({"item"}))}
+    private = {DIALECT: unknown_members(event, frozenset({"item"}))}
     if isinstance(item, ResultItem):
         if not isinstance(source.get("output"), str):
             raise WireError("expected a string", path="item.output")
@@ -112,5 +106,5 @@ def _read_request(event: JsonObject) -> ResponseRequested:
     instructions = None if options is None else optional_text(options, "instructions", "response")
     private = dict(event)
     if options is not None and instructions is not None:
-        private["response"] = rest_of(options, frozenset({"instructions"}))
+        private["response"] = unknown_members(options, frozenset({"instructions"}))
     return ResponseRequested(instructions=instructions, private={DIALECT: private})

@@ -8,9 +8,9 @@ from groundwire.codecs.gemini_live.naming import DIALECT, camel_members
 from groundwire.codecs.gemini_live.usages import read_finish, read_usage
 from groundwire.codecs.wire.failures import read_duration
 from groundwire.codecs.wire.json import read_object
-from groundwire.codecs.wire.live import joined, kept, read_bytes, split_rate, with_rate
+from groundwire.codecs.wire.live import joined, read_bytes, split_rate, with_rate
 from groundwire.codecs.wire.names import original_name
-from groundwire.codecs.wire.reading import rest_of
+from groundwire.codecs.wire.private import keep, own_members, unknown_members
 from groundwire.codecs.wire.results import read_arguments
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -109,7 +109,7 @@ class ServerDecoder:
         entries = value.get("functionCalls")
         if not isinstance(entries, list) or not entries:
             return [NativeFrame(origin=DIALECT, value={"toolCall": value})]
-        rest = rest_of(value, frozenset({"functionCalls"}))
+        rest = unknown_members(value, frozenset({"functionCalls"}))
         frames: list[ServerFrame] = []
         calls: list[CallItem] = []
         for entry in entries:
@@ -142,7 +142,7 @@ class ServerDecoder:
         )
         private = item.private
         if odd:
-            private = {DIALECT: {**private.get(DIALECT, {}), "_args": arguments}}
+            private = {DIALECT: {**own_members(private, DIALECT), "_args": arguments}}
         return CallItem(call=call, complete=source.get("willContinue") is not True, private=private)
 
 
@@ -156,7 +156,7 @@ def _read_words(name: str, value: JsonValue) -> ServerFrame:
     text, finished = words.get("text"), words.get("finished")
     if not words or not isinstance(text, (str, type(None))) or not isinstance(finished, (bool, type(None))):
         return _native(name, value)
-    private = rest_of(words, frozenset({"text", "finished"}))
+    private = unknown_members(words, frozenset({"text", "finished"}))
     if text == "":
         private["_text"] = True
     if finished is False:
@@ -165,13 +165,13 @@ def _read_words(name: str, value: JsonValue) -> ServerFrame:
         speaker="user" if name == "inputTranscription" else "assistant",
         text=text or "",
         finished=finished is True,
-        private=kept(DIALECT, private),
+        private=keep(DIALECT, private),
     )
 
 
 def _read_turn(turn: JsonObject) -> list[ServerFrame]:
     parts = turn.get("parts")
-    rest = rest_of(turn, frozenset({"parts"}))
+    rest = unknown_members(turn, frozenset({"parts"}))
     if not isinstance(parts, list) or not parts:
         return [_native("modelTurn", turn)]
     frames: list[ServerFrame] = []
@@ -187,8 +187,8 @@ def _read_part(part: JsonObject, around: JsonObject) -> ServerFrame | None:
     private: JsonObject = {"_turn": around} if around else {}
     text, thought, blob = part.get("text"), part.get("thought"), part.get("inlineData")
     if isinstance(text, str) and thought in (None, True):
-        private.update(rest_of(part, frozenset({"text", "thought"})))
-        return TextOutput(text=text, thought=thought is True, private=kept(DIALECT, private))
+        private.update(unknown_members(part, frozenset({"text", "thought"})))
+        return TextOutput(text=text, thought=thought is True, private=keep(DIALECT, private))
     if isinstance(blob, dict) and len(part) == 1:
         blob = camel_members(blob, "inlineData")
         data, media_type = read_bytes(blob.get("data")), blob.get("mimeType")
@@ -196,7 +196,7 @@ def _read_part(part: JsonObject, around: JsonObject) -> ServerFrame | None:
             kind, rate = split_rate(media_type)
             if with_rate(kind, rate) != media_type:
                 kind, rate = media_type, None
-            return AudioOutput(data=data, media_type=kind, rate=rate, private=kept(DIALECT, private))
+            return AudioOutput(data=data, media_type=kind, rate=rate, private=keep(DIALECT, private))
     return None
 
 
@@ -208,12 +208,12 @@ def _read_notice(name: str, value: JsonValue) -> ServerFrame:
             case "setupComplete":
                 session = source.get("sessionId")
                 if isinstance(session, (str, type(None))):
-                    rest = rest_of(source, frozenset({"sessionId"} if session else ()))
+                    rest = unknown_members(source, frozenset({"sessionId"} if session else ()))
                     return SessionReady(session_id=session or "", private={DIALECT: rest})
             case "toolCallCancellation":
                 ids = source.get("ids")
                 if isinstance(ids, list) and all(isinstance(call_id, str) for call_id in ids):
-                    rest = rest_of(source, frozenset({"ids"}))
+                    rest = unknown_members(source, frozenset({"ids"}))
                     return ToolCallsCancelled(call_ids=tuple(str(call_id) for call_id in ids), private={DIALECT: rest})
             case "goAway":
                 return GoingAway(seconds_left=read_duration(source.get("timeLeft")), private={DIALECT: source})

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from groundwire.codecs.anthropic_messages.profile import DIALECT, kept
+from groundwire.codecs.anthropic_messages.profile import DIALECT
 from groundwire.codecs.wire.building import unnamed_finish
-from groundwire.codecs.wire.reading import count_of, rest_of
+from groundwire.codecs.wire.private import keep, own_members, unknown_members
+from groundwire.codecs.wire.reading import count_of
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item
@@ -49,7 +50,7 @@ def read_finish(source: JsonObject, items: tuple[Item, ...]) -> Finish:
         if raw is not None:
             private["stop_reason"] = raw
         inferred = unnamed_finish(raw if isinstance(raw, str) else None, items)
-        return Finish(reason=inferred.reason, raw=inferred.raw, private=kept(private))
+        return Finish(reason=inferred.reason, raw=inferred.raw, private=keep(DIALECT, private))
     reason = _REASONS[raw]
     detail: str | None = None
     if reason is FinishReason.STOP_SEQUENCE:
@@ -60,12 +61,12 @@ def read_finish(source: JsonObject, items: tuple[Item, ...]) -> Finish:
     if reason in (FinishReason.END, FinishReason.TOOL_CALLS):
         has_calls = any(isinstance(item, CallItem) for item in items)
         reason = FinishReason.TOOL_CALLS if has_calls else FinishReason.END
-    return Finish(reason=reason, raw=raw, detail=detail, private=kept(private))
+    return Finish(reason=reason, raw=raw, detail=detail, private=keep(DIALECT, private))
 
 
 def write_finish(finish: Finish, losses: Losses) -> JsonObject:
     """The three members. Only for ends that are not `BROKEN`."""
-    own = finish.private.get(DIALECT, {})
+    own = own_members(finish.private, DIALECT)
     written: JsonObject = {"stop_reason": finish.raw, "stop_sequence": None, "stop_details": own.get("stop_details")}
     if not _fits(finish):
         written["stop_reason"] = own.get("stop_reason", _STOP_REASONS[finish.reason])
@@ -93,7 +94,7 @@ def read_usage(source: Any) -> Usage | None:
         cached=cached,
         cache_write=written,
         reasoning=count_of(source.get("output_tokens_details"), "thinking_tokens"),
-        private=kept(rest_of(source, _COUNTERS)),
+        private=keep(DIALECT, unknown_members(source, _COUNTERS)),
     )
 
 

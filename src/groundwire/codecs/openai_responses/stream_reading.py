@@ -8,20 +8,23 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from groundwire.codecs.openai_responses.dialect import DIALECT, text_or_none
-from groundwire.codecs.openai_responses.failures import failure_in, failure_of
+from groundwire.codecs.openai_responses.failures import failure_in, read_error
 from groundwire.codecs.openai_responses.item_reading import PARAGRAPH, read_output_item
+from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.openai_responses.responses import read_time, reply_of
 from groundwire.codecs.wire.building import ReplyBuilder
 from groundwire.codecs.wire.failures import body_text
 from groundwire.codecs.wire.ids import OPENAI_RESPONSES_IDS, derived_id
 from groundwire.codecs.wire.json import dump_text, read_object, whole_text, without_halves
 from groundwire.codecs.wire.names import original_name
+from groundwire.codecs.wire.private import keep
+from groundwire.codecs.wire.reading import text_or_none
 from groundwire.codecs.wire.sse import Event, SseReader
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, RefusalPart, TextPart
-from groundwire.contracts.replies import Failure, FailureKind, Finish, FinishReason, Reply, ReplyPart, ReplyStarted
+from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyPart, ReplyStarted
 
 _MAX_HEAD = 65536
 _STREAMED_KINDS = frozenset({"message", "reasoning", "function_call", "custom_tool_call"})
@@ -142,7 +145,7 @@ class StreamDecoder:
         if not self._has_started:
             self._on_begin({"response": response})
         if response.get("status") == "failed" or wire.get("type") == "response.failed":
-            self._fail(failure_of(response.get("error")))
+            self._fail(read_error(response.get("error")))
             return
         if "status" not in response:
             response = {**response, "status": str(wire.get("type")).removeprefix("response.")}
@@ -155,7 +158,7 @@ class StreamDecoder:
 
     def _on_error(self, wire: JsonObject) -> None:
         error = wire.get("error")
-        self._fail(failure_of(error or {**wire, "type": wire.get("error_type")}))
+        self._fail(read_error(error or {**wire, "type": wire.get("error_type")}))
 
     # Items
 
@@ -176,7 +179,7 @@ class StreamDecoder:
         if kind in ("function_call", "custom_tool_call"):
             place = self._open_call(item, kind, index, members)
         elif kind == "message":
-            place = self._builder.open("message", private={DIALECT: members} if members else None)
+            place = self._builder.open("message", private=keep(DIALECT, members))
         elif kind == "reasoning":
             place = self._builder.open("reasoning", private={DIALECT: members})
         else:
@@ -197,7 +200,7 @@ class StreamDecoder:
         if kind == "custom_tool_call":
             members = {**members, "_custom": True}
         name = original_name(name, self._names) if self._names else name
-        return self._builder.open("call", call_id=call_id, name=name, private={DIALECT: members} if members else None)
+        return self._builder.open("call", call_id=call_id, name=name, private=keep(DIALECT, members))
 
     def _seed(self) -> str:
         return text_or_none(self._response.get("id")) or ""

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 
 from groundwire.codecs.openai_chat.choice_streams import ChoiceDecoder
-from groundwire.codecs.openai_chat.failures import failure_in, failure_of
+from groundwire.codecs.openai_chat.failures import failure_in, read_error
 from groundwire.codecs.openai_chat.profile import DIALECT
 from groundwire.codecs.openai_chat.responses import decode_response, read_usage
 from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.json import kind_of, read_value
+from groundwire.codecs.wire.private import keep
 from groundwire.codecs.wire.sse import Event, SseReader
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
+from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Message
 from groundwire.contracts.replies import (
     Alternative,
-    Failure,
-    FailureKind,
     Finish,
     FinishReason,
     Reply,
@@ -122,7 +122,7 @@ class StreamDecoder:
             self._fail(_bad(f"An event must be a JSON object, not {kind_of(chunk)}."))
             return
         if event.event == "error" or (chunk.get("error")):
-            self._fail(failure_of(chunk))
+            self._fail(read_error(chunk))
         else:
             self._read_chunk(chunk)
 
@@ -187,7 +187,7 @@ class StreamDecoder:
             finish=answer.finish,
             usage=read_usage(self._last_usage()),
             alternatives=tuple(others),
-            extras={DIALECT: self._extras} if self._extras else {},
+            extras=keep(DIALECT, self._extras),
         )
         self._out.append(ReplyEnded(reply=reply))
 

@@ -1,7 +1,7 @@
 """How Gemini Live ends badly: by closing the connection with a code and a sentence, never with a message."""
 
 from groundwire.codecs.wire.failures import STATUS_OF, is_context_full
-from groundwire.contracts.replies import Failure, FailureKind
+from groundwire.contracts.failures import Failure, FailureKind
 
 _KINDS = {
     1000: FailureKind.CANCELLED,
