@@ -68,8 +68,15 @@ class Codec(Protocol[_OwnProfile_contra]):
     ) -> ModelRequest: ...
 
     def encode_request(
-        self, request: ModelRequest, *, profile: _OwnProfile_contra = ..., cache: ToolCache | None = None
-    ) -> Encoded: ...
+        self,
+        request: ModelRequest,
+        *,
+        profile: _OwnProfile_contra = ...,
+        cache: ToolCache | None = None,
+        fragments: bool = False,
+    ) -> Encoded:
+        """With `fragments`, for a caller who only writes the body, objects that are known as text stay text in it."""
+        ...
 
     def decode_response(self, body: bytes | JsonObject, *, names: Mapping[str, str] | None = None) -> Reply: ...
 

@@ -92,7 +92,7 @@ class HttpProvider:
         profile = profile_of(self.endpoint.dialect, self.endpoint.name, request.model)
         if self.endpoint.knobs:
             profile = replace(profile, **self.endpoint.knobs)
-        encoded = self._codec.encode_request(request, profile=profile)
+        encoded = self._codec.encode_request(request, profile=profile, fragments=True)
         body: JsonObject = {**encoded.body, **allowed(self.endpoint.overrides), **allowed(options.overrides)}
         warnings = encoded.warnings
         if unknown := names_unknown(options):

@@ -10,7 +10,7 @@ from groundwire.codecs.wire.ids import IdTable
 from groundwire.codecs.wire.media import encode_base64, media_kind, media_note
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.private import give_back, take_own
-from groundwire.codecs.wire.results import object_arguments, wrap_arguments
+from groundwire.codecs.wire.results import arguments_fragment, object_arguments, wrap_arguments
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import (
@@ -33,8 +33,16 @@ class BlockWriter:
     """Writes the blocks of one request: its names and ids are the conversation's."""
 
     def __init__(
-        self, profile: Profile, names: NameTable, ids: IdTable, losses: Losses, freeform: Iterable[str]
+        self,
+        profile: Profile,
+        names: NameTable,
+        ids: IdTable,
+        losses: Losses,
+        freeform: Iterable[str],
+        *,
+        fragments: bool = False,
     ) -> None:
+        self._arguments_of = arguments_fragment if fragments else object_arguments
         self._profile = profile
         self._names = names
         self._ids = ids
@@ -104,7 +112,7 @@ class BlockWriter:
 
     def call(self, item: CallItem, path: str) -> JsonObject:
         call = item.call
-        arguments = call.arguments if call.arguments is not None else object_arguments(call.raw)
+        arguments = call.arguments if call.arguments is not None else self._arguments_of(call.raw)
         if arguments is None:
             if call.name in self._freeform:
                 arguments = {"input": call.raw}

@@ -31,7 +31,11 @@ from groundwire.contracts.requests import ModelRequest
 
 
 def encode_request(
-    request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE, cache: ToolCache | None = None
+    request: ModelRequest,
+    *,
+    profile: Profile = DEFAULT_PROFILE,
+    cache: ToolCache | None = None,
+    fragments: bool = False,
 ) -> Encoded:
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
@@ -45,7 +49,7 @@ def encode_request(
         lambda table, own: write_tools(request.tools, offered, table, profile, own),
     )
     freeform = freeform_names(request.tools)
-    blocks = BlockWriter(profile, names, IdTable(ANTHROPIC_IDS, losses), losses, freeform)
+    blocks = BlockWriter(profile, names, IdTable(ANTHROPIC_IDS, losses), losses, freeform, fragments=fragments)
     leading = leading_instructions(request.items)
     places = range(leading, len(request.items))
     items = paired(request.items[leading:] if leading else request.items, losses, places=places)

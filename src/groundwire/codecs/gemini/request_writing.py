@@ -25,7 +25,6 @@ _SYSTEM_ROLES = ("system", "developer")
 def encode_request(
     request: ModelRequest, *, profile: Profile = _NEWEST, cache: ToolCache | None = None, fragments: bool = False
 ) -> Encoded:
-    """The body; with `fragments`, for a caller who only writes it, objects that are known as text stay text in it."""
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
     extras: dict[str, Any] = {}

@@ -30,7 +30,13 @@ _MERGED = frozenset({"system", "developer", "user", "assistant"})
 _DEFAULT = Profile()
 
 
-def encode_request(request: ModelRequest, *, profile: Profile = _DEFAULT, cache: ToolCache | None = None) -> Encoded:
+def encode_request(
+    request: ModelRequest,
+    *,
+    profile: Profile = _DEFAULT,
+    cache: ToolCache | None = None,
+    fragments: bool = False,  # noqa: ARG001 - arguments and results are text here in any case
+) -> Encoded:
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
     kept = own_members(request.extras, DIALECT)

@@ -22,7 +22,11 @@ from groundwire.contracts.requests import ModelRequest
 
 
 def encode_request(
-    request: ModelRequest, *, profile: Profile = DEFAULT_PROFILE, cache: ToolCache | None = None
+    request: ModelRequest,
+    *,
+    profile: Profile = DEFAULT_PROFILE,
+    cache: ToolCache | None = None,
+    fragments: bool = False,  # noqa: ARG001 - arguments and results are text here in any case
 ) -> Encoded:
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
