@@ -23,6 +23,7 @@ from groundwire.contracts.records import (
 )
 from groundwire.contracts.replies import Reply, ReplyPart
 from groundwire.contracts.requests import ModelRequest, SendOptions
+from groundwire.contracts.runs import Run, RunEntry
 
 
 class Clock(Protocol):
@@ -243,7 +244,32 @@ class AuditStore(Protocol):
         ...
 
 
-class Store(SessionStore, EffectLedger, CallStore, ConfirmationStore, AuditStore, Protocol):
+class RunStore(Protocol):
+    """Runs are append-only: who appends says how many entries there are, and loses if somebody was faster."""
+
+    async def create_run(self, run: Run, entries: Sequence[RunEntry]) -> None:
+        """Store a new run with its first entries, durably; a StoreError if there is one of that id."""
+        ...
+
+    async def append_run(self, run: Run, entries: Sequence[RunEntry]) -> bool:
+        """Append in one durable transaction, and replace the head; `run.entries` is their number before.
+
+        False, and nothing is written, when the stored number is another one.
+        """
+        ...
+
+    async def load_run(self, tenant: str, run_id: str) -> Run | None: ...
+
+    async def run_entries(self, tenant: str, run_id: str) -> list[RunEntry]: ...
+
+    async def list_runs(
+        self, tenant: str, *, session_id: str | None = None, before: str = "", limit: int = 50
+    ) -> list[Run]:
+        """Newest first."""
+        ...
+
+
+class Store(SessionStore, EffectLedger, CallStore, ConfirmationStore, AuditStore, RunStore, Protocol):
     """One place for all state. Every process that opens the same store sees the same."""
 
     @property

@@ -1,0 +1,181 @@
+"""A run: what was asked for, what it did entry by entry, and how it ended.
+
+The entries are append-only. Together with the stored calls they are enough to go on after a crash or a pause, on any
+process, and to run the whole again without a model.
+"""
+
+from enum import StrEnum
+from typing import ClassVar, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct, field
+
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.failures import Failure
+from groundwire.contracts.messages import Item
+from groundwire.contracts.replies import Reply, Usage
+from groundwire.contracts.requests import DeclaredTool, OutputFormat, ReasoningOptions, Sampling, ToolChoice
+
+
+class Outcome(StrEnum):
+    """How a run ended. Only the first is a success; every other one says what the text, if any, is worth."""
+
+    COMPLETED = "completed"
+    AWAITING_APPROVAL = "awaiting_approval"
+    NO_TOOL_CALL = "no_tool_call"
+    TOOL_FAILED = "tool_failed"
+    EMPTY_ANSWER = "empty_answer"
+    THINKING_ONLY = "thinking_only"
+    MALFORMED_CALL = "malformed_call"
+    REFUSED = "refused"
+    CUT_OFF = "cut_off"
+    UNEXPECTED_ANSWER = "unexpected_answer"
+    INVALID_OUTPUT = "invalid_output"
+    LOOP_DETECTED = "loop_detected"
+    STEP_LIMIT = "step_limit"
+    TIME_LIMIT = "time_limit"
+    TOKEN_LIMIT = "token_limit"  # noqa: S105 - tokens of a model
+    COST_LIMIT = "cost_limit"
+    PROVIDER_ERROR = "provider_error"
+    CANCELLED = "cancelled"
+
+
+RESUMABLE = frozenset({Outcome.AWAITING_APPROVAL, Outcome.PROVIDER_ERROR, Outcome.CANCELLED})
+"""After these a run can be taken up where it was."""
+
+
+class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything of a request to a model but the conversation: what a prompt cache and an auditor care about."""
+
+    model: str
+    instructions: str = ""
+    tools: tuple[DeclaredTool, ...] = ()
+    tool_choice: ToolChoice | None = None
+    parallel_calls: bool | None = None
+    sampling: Sampling = Sampling()
+    max_output_tokens: int | None = None
+    output: OutputFormat | None = None
+    reasoning: ReasoningOptions | None = None
+    overrides: JsonObject = field(default_factory=dict)
+    message_transforms: tuple[str, ...] = ()
+    tool_transforms: tuple[str, ...] = ()
+    response_transforms: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
+
+
+class Started(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="started"):
+    """`items` are what the run was given: earlier conversation, where it came with the request, and the new message.
+
+    `options` are the caller's, by name and in plain JSON, so that another process can go on under the same rules.
+    """
+
+    kind: ClassVar[Literal["started"]] = "started"
+    items: tuple[Item, ...] = ()
+    inherited: int = 0
+    """So many items at the beginning are the session's earlier conversation."""
+    options: JsonObject = field(default_factory=dict)
+    registry_version: str = ""
+
+
+class Planned(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="planned"):
+    """The plan of the steps that follow, until another one."""
+
+    kind: ClassVar[Literal["planned"]] = "planned"
+    plan: Plan
+    digest: str
+
+
+class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="answered"):
+    """One step: what the model was asked (`fingerprint` of plan and conversation) and what it said.
+
+    `kept` is false for a reply that did not enter the conversation, because it was cut off or could not be read.
+    """
+
+    kind: ClassVar[Literal["answered"]] = "answered"
+    step: int
+    fingerprint: str
+    reply: Reply
+    kept: bool = True
+    duration_ms: float = 0.0
+    cost: float | None = None
+
+
+class Added(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="added"):
+    """Items that neither the user nor the model gave: a request to repair an answer, or to finish."""
+
+    kind: ClassVar[Literal["added"]] = "added"
+    items: tuple[Item, ...]
+    reason: str
+    without_tools: bool = False
+
+
+class Resulted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="resulted"):
+    """The results of a step's calls as the model is shown them, in the order of the calls."""
+
+    kind: ClassVar[Literal["resulted"]] = "resulted"
+    items: tuple[Item, ...]
+
+
+class Failed(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="failed"):
+    """A step in which the provider did not answer."""
+
+    kind: ClassVar[Literal["failed"]] = "failed"
+    step: int
+    failure: Failure
+
+
+class Paused(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="paused"):
+    """Calls of the last reply that wait for a person: call id → approval id."""
+
+    kind: ClassVar[Literal["paused"]] = "paused"
+    waiting: dict[str, str]
+
+
+class Ended(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="ended"):
+    kind: ClassVar[Literal["ended"]] = "ended"
+    outcome: Outcome
+    text: str = ""
+    steps: int = 0
+    calls: int = 0
+    usage: Usage = Usage()
+    cost: float | None = None
+    failure: Failure | None = None
+
+
+RunBody: TypeAlias = Started | Planned | Answered | Added | Resulted | Failed | Paused | Ended
+
+
+class RunEntry(Struct, frozen=True, kw_only=True):
+    """One thing that happened, in its place. `body` is the JSON of a RunBody."""
+
+    seq: int
+    body: bytes
+    created_at: float
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """The head of a run: enough to list it. `outcome` is empty while it goes on, or if its process died."""
+
+    tenant: str
+    run_id: str
+    session_id: str = ""
+    turn: int = 1
+    model: str = ""
+    outcome: str = ""
+    text: str = ""
+    entries: int = 0
+    created_at: float = 0.0
+    updated_at: float = 0.0
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(RunBody)
+
+
+def encode_entry(body: RunBody) -> bytes:
+    return _encoder.encode(body)
+
+
+def decode_entry(body: bytes) -> RunBody:
+    """Read an entry that we stored ourselves."""
+    return _decoder.decode(body)
