@@ -17,8 +17,11 @@ class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="run.
 
 
 class TextDelta(Struct, frozen=True, kw_only=True, tag_field="event", tag="text.delta"):
+    """More of the model's words. What it says in a step that calls tools, or has to be repeated, is not yet the answer."""
+
     event: ClassVar[Literal["text.delta"]] = "text.delta"
     text: str
+    step: int = 0
 
 
 class CallStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="call.started"):
@@ -71,9 +74,12 @@ class TurnEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="turn.
 
 
 class RunEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="run.ended"):
+    """`text` is for the user: the model's answer, or a sentence of ours where it gave none."""
+
     event: ClassVar[Literal["run.ended"]] = "run.ended"
     run_id: str
     outcome: str
+    text: str = ""
 
 
 class AppEvent(Struct, frozen=True, kw_only=True, tag_field="event", tag="app"):

@@ -117,6 +117,8 @@ class Dispatcher:
                     continue
                 attempt.step = name
                 if (verdict := await gate(attempt, entry, handler, context)) is not None:
+                    if attempt.is_waiting and isinstance(verdict, Deny):
+                        return self._recorder.leave_open(attempt, verdict)
                     return await self._end_early(attempt, entry, verdict)
         self._reach("invoke", attempt)
         if attempt.effect is not None and not self._ledger.holds_lease(attempt):

@@ -16,9 +16,10 @@ import msgspec
 from groundwire.contracts.decisions import Answer, Confirm, Deny
 from groundwire.contracts.events import ApprovalRequested
 from groundwire.contracts.ports import Clock, Flags, Ids, Store
-from groundwire.contracts.records import Charge, Confirmation
+from groundwire.contracts.records import Charge, Confirmation, ConfirmationStatus
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.texts import storable
+from groundwire.contracts.tools import ToolSpec
 from groundwire.registry import Handler
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.clock import to_iso
@@ -28,7 +29,7 @@ from groundwire.runtime.invocation import OPERATOR_CHARS
 from groundwire.runtime.ledger import Ledger, Unresolved, outcome_unknown
 from groundwire.runtime.limited import run_limited
 from groundwire.runtime.policies.budgets import stored_scope, within_budget
-from groundwire.runtime.policies.confirmation import is_agreed, waiting
+from groundwire.runtime.policies.confirmation import expired, is_agreed, waiting
 from groundwire.runtime.policies.gates import through_gates
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.threads import DaemonThreads
@@ -125,14 +126,19 @@ class Gatekeeper:
     async def confirm(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
         turn, now = attempt.turn, self._clock.now()
         spec = entry.spec
-        answer = await self._store.find_confirmation(
-            turn.tenant, turn.approval_binding, spec.tool_id, attempt.digest, now=now
-        )
+        answer = await self._awaited(attempt, spec)
+        if answer is not None and answer.expires_at <= now and answer.status is not ConfirmationStatus.DENIED:
+            return expired(spec.wire_name)
+        if answer is None:
+            answer = await self._store.find_confirmation(
+                turn.tenant, turn.approval_binding, spec.tool_id, attempt.digest, now=now
+            )
         decision = is_agreed(spec.wire_name, attempt.compared, answer)
         if isinstance(decision, Confirm):
             if answer is None:
                 answer = await self._store.create_confirmation(self._question(attempt, decision.question, now))
             attempt.confirmation = answer
+            attempt.is_waiting = turn.pauses and attempt.caller == "model"
             turn.emit(
                 ApprovalRequested(
                     call_id=attempt.call_id,
@@ -147,6 +153,16 @@ class Gatekeeper:
             return decision
         attempt.confirmation = answer
         return None
+
+    async def _awaited(self, attempt: Attempt, spec: ToolSpec) -> Confirmation | None:
+        """The question that this very call has been waiting for; a spent one agrees to nothing any more."""
+        waited_for = attempt.turn.awaited.get(attempt.call_id)
+        if waited_for is None:
+            return None
+        answer = await self._store.get_confirmation(attempt.turn.tenant, waited_for)
+        if answer is None or answer.status is ConfirmationStatus.SPENT or answer.tool != spec.tool_id:
+            return None
+        return answer if answer.input_digest == attempt.digest else None
 
     async def reserve(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
         if not attempt.key and not attempt.charges:

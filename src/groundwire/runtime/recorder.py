@@ -52,14 +52,7 @@ class Recorder:
 
     async def refuse(self, attempt: Attempt, deny: Deny, *, is_same_call: bool = False) -> ToolResult:
         """End a call that was not run. It costs no budget and counts in no loop."""
-        attempt.refund()
-        if deny.operator:
-            attempt.operator = deny.operator
-        notice = None
-        if deny.type is ErrorType.CONFIRMATION_REQUIRED and attempt.confirmation is not None:
-            confirmation = attempt.confirmation
-            notice = ConfirmationNotice(id=confirmation.confirmation_id, expires_at=to_iso(confirmation.expires_at))
-        result = refusal(attempt, deny, self._elapsed(attempt), notice)
+        result = self._refusal(attempt, deny)
         if attempt.caller == "model":
             attempt.turn.refusals += 1
         ending = Ending(attempt, result, "refused", NULL)
@@ -71,6 +64,10 @@ class Recorder:
             denied = CallDenied(call_id=attempt.call_id, name=attempt.name, step=attempt.step, error=result.error)
             attempt.turn.emit(denied)
         return self._finish(ending)
+
+    def leave_open(self, attempt: Attempt, deny: Deny) -> ToolResult:
+        """What a call that waits for a person would be told now. It has not ended, so nothing is recorded or counted."""
+        return self._refusal(attempt, deny)
 
     async def replay(self, attempt: Attempt, stored: ToolResult, *, is_same_call: bool = False) -> ToolResult:
         """Give a stored result again. It costs no budget, but a model that repeats itself is counted."""
@@ -153,6 +150,16 @@ class Recorder:
                 self._tallies[tally] = self._tallies.get(tally, 0) + count
             raise
         return await self._store.flush()
+
+    def _refusal(self, attempt: Attempt, deny: Deny) -> ToolResult:
+        attempt.refund()
+        if deny.operator:
+            attempt.operator = deny.operator
+        notice = None
+        if deny.type is ErrorType.CONFIRMATION_REQUIRED and attempt.confirmation is not None:
+            confirmation = attempt.confirmation
+            notice = ConfirmationNotice(id=confirmation.confirmation_id, expires_at=to_iso(confirmation.expires_at))
+        return refusal(attempt, deny, self._elapsed(attempt), notice)
 
     def _cancelled(self, attempt: Attempt) -> Ending:
         unknown = attempt.withdraw_commit()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import reprlib
 import threading
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
@@ -16,19 +15,22 @@ from typing import Any, Self, TypeVar, Unpack
 from msgspec import Struct, field
 
 from groundwire.contracts.audit import Chain, ChainReport, ChainVerifier
+from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue, digest_bytes, dump_json, parse_json
-from groundwire.contracts.errors import ConfigError, InvalidJson, StoreError, StoreUnavailable
+from groundwire.contracts.errors import ConfigError, StoreError, StoreUnavailable
 from groundwire.contracts.events import TurnEnded
 from groundwire.contracts.ports import Checkpoints, Clock, Database, Flags, Ids, Store, TokenEstimator
 from groundwire.contracts.records import (
+    CallRecord,
     Confirmation,
     ConfirmationStatus,
     Effect,
     EffectStatus,
 )
-from groundwire.contracts.results import ToolResult
+from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Registry
+from groundwire.runtime.arguments import raw_of
 from groundwire.runtime.attempt import CALLERS, Attempt, Caller
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock
 from groundwire.runtime.context_window import context_usage, context_warning
@@ -40,6 +42,7 @@ from groundwire.runtime.metrics import log_alerts, take_snapshot
 from groundwire.runtime.output import encode_value
 from groundwire.runtime.policies.access import matches_name
 from groundwire.runtime.policies.limits import Policies
+from groundwire.runtime.portal import Portal
 from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.sessions import Sessions, check_id, is_id
 from groundwire.runtime.state import Reducer, StateController
@@ -88,7 +91,7 @@ class Runtime:
         self._desk = Desk(registry.version, store=store, clock=self._clock, ids=self._ids)
         self._dispatcher = self._make_dispatcher()
         self._is_open = False
-        self._portal: _Portal | None = None
+        self._portal: Portal | None = None
         self._portal_lock = threading.Lock()
 
     def _make_dispatcher(self) -> Dispatcher:
@@ -180,7 +183,7 @@ class Runtime:
         """Run any of this runtime's coroutines from ordinary code, on a loop in a thread of its own."""
         with self._portal_lock:
             if self._portal is None:
-                self._portal = _Portal()
+                self._portal = Portal()
         return self._portal.run(coroutine)
 
     @asynccontextmanager
@@ -194,6 +197,26 @@ class Runtime:
         """To be called after each batch of calls; the end of the turn does it too."""
         self._recorder.hand_over()  # the calls come before the wishes that they made
         await self._sessions.apply_intents(turn)
+
+    async def carry(self, turn: Turn, call: ToolCall) -> tuple[ToolResult, Confirmation | None]:
+        """A model's call inside a turn. With an approval, it waits for that one: the call is open, the result is none."""
+        attempt = Attempt(
+            turn,
+            name=storable(call.name)[:NAME_CHARS],
+            raw=raw_of(call.raw),
+            call_id=_kept_id(call.call_id),
+            caller="model",
+            given_id=True,
+        )
+        attempt.origin = call.origin
+        result = await self._start(attempt)
+        return result, attempt.confirmation if attempt.is_waiting else None
+
+    @asynccontextmanager
+    async def run_turn(self, options: TurnOptions, *, number: int | None = None) -> AsyncIterator[Turn]:
+        """The turn of a run. With a number it is a turn that was cut off or paused, with its counts as they were."""
+        async with self._a_turn(options, number) as turn:
+            yield turn
 
     async def end_session(self, session: str, *, tenant: str = "default") -> bool:
         await self.open()
@@ -291,9 +314,11 @@ class Runtime:
         return self.store.database
 
     @asynccontextmanager
-    async def _a_turn(self, options: TurnOptions) -> AsyncIterator[Turn]:
+    async def _a_turn(self, options: TurnOptions, number: int | None = None) -> AsyncIterator[Turn]:
         await self.open()
-        turn = await self._sessions.open_turn(options)
+        turn = await self._sessions.open_turn(options, number)
+        if number is not None:
+            await self._rebuild(turn)
         try:
             yield turn
         finally:
@@ -301,7 +326,8 @@ class Runtime:
             self._recorder.hand_over()
             await self._sessions.close_turn(turn)
             await self._flush()
-            turn.emit(TurnEnded(session_id=turn.session_id, turn=turn.number, calls=turn.calls))
+            if not turn.is_paused:
+                turn.emit(TurnEnded(session_id=turn.session_id, turn=turn.number, calls=turn.calls))
 
     async def _dispatch(
         self,
@@ -319,12 +345,12 @@ class Runtime:
             check_id("idempotency", idempotency_key)
         if caller not in CALLERS:
             raise ConfigError(f"there is no caller {caller!r}", hint=f"callers are {', '.join(CALLERS)}")
-        if call_id is not None and not is_id(call_id):  # providers choose these; any text must have its one result
-            call_id = f"id_{digest_bytes(call_id.encode('utf-8', 'replace'))}"
+        if call_id is not None:
+            call_id = _kept_id(call_id)
         attempt = Attempt(
             turn,
             name=storable(name)[:NAME_CHARS],
-            raw=_raw(arguments),
+            raw=raw_of(arguments),
             call_id=call_id or self._ids.new("call"),
             caller=caller,
             given_id=call_id is not None,
@@ -332,6 +358,9 @@ class Runtime:
         attempt.given_key = idempotency_key
         if origin:
             attempt.origin = origin
+        return await self._start(attempt)
+
+    async def _start(self, attempt: Attempt) -> ToolResult:
         attempt.task = asyncio.current_task()
         return await self._dispatcher.dispatch(attempt)
 
@@ -344,6 +373,19 @@ class Runtime:
             len(self.registry),
             usage["toolDeclTokens"],
         )
+
+    async def _rebuild(self, turn: Turn) -> None:
+        records: list[CallRecord] = []
+        before = ""
+        while True:
+            page = await self.store.list_calls(
+                turn.tenant, session_id=turn.conversation_id, turn=turn.number, before=before, limit=500
+            )
+            records += [record for record in page if record.run_id == turn.run_id]
+            if len(page) < 500:
+                break
+            before = page[-1].call_id
+        turn.rebuild(records[::-1], decode_result)
 
     async def _decide(
         self, tenant: str, confirmation_id: str, status: ConfirmationStatus, by: str, note: str
@@ -361,36 +403,6 @@ class Runtime:
                 log.exception("the head of the audit chain could not be noted")
 
 
-class _Portal:
-    """An event loop in a daemon thread, for callers that have none."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="groundwire-portal", daemon=True)
-        self._thread.start()
-
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        if threading.current_thread() is self._thread:
-            coroutine.close()
-            raise ConfigError(
-                "a handler cannot wait for its own runtime", hint="await runtime.call(…), or context.call"
-            )
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
-
-
-def _raw(arguments: JsonObject | str | None) -> str:
-    """The argument text: as given, or the compact dump of an object. What is not JSON is left for the parser to refuse."""
-    if isinstance(arguments, str):
-        text = storable(arguments)
-        return text if text == arguments else f"not JSON: {text}"
-    try:
-        return dump_json(arguments if arguments is not None else {}).decode()
-    except InvalidJson:
-        return f"not JSON: {_describe(arguments)}"
-
-
-def _describe(value: object) -> str:
-    try:
-        return storable(reprlib.repr(value))
-    except Exception:  # noqa: BLE001 - a value that cannot even be shown
-        return type(value).__name__
+def _kept_id(call_id: str) -> str:
+    """Providers choose call ids; any text must have its one result."""
+    return call_id if is_id(call_id) else f"id_{digest_bytes(call_id.encode('utf-8', 'replace'))}"

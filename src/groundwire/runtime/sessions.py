@@ -21,7 +21,8 @@ from groundwire.contracts.ports import Clock, Ids, Store
 from groundwire.contracts.records import AuditEntry, Closing, Session
 from groundwire.registry import Registry
 from groundwire.runtime.clock import to_iso
-from groundwire.runtime.policies.limits import MODE_HARD_MS, Policies
+from groundwire.runtime.policies.access import Mask
+from groundwire.runtime.policies.limits import MODE_HARD_MS, Overrides, Policies
 from groundwire.runtime.policies.loops import KEPT_TURNS
 from groundwire.runtime.state import StateController, at_turn_start
 from groundwire.runtime.surface import Surface
@@ -31,6 +32,7 @@ log = logging.getLogger("groundwire")
 
 MAX_ID_CHARS = 256
 MAX_TRIES = 50
+MAX_SURFACES = 256
 OPTIONS = frozenset(TurnOptions.__annotations__)
 
 
@@ -53,11 +55,14 @@ class Sessions:
         self._state = state
         self._registries: dict[str, Registry] = {registry.version: registry}
         self._saved: set[str] = set()
-        self._surfaces: dict[tuple[str, str, str], Surface] = {}
+        self._surfaces: dict[tuple[object, ...], Surface] = {}
         self._conversations: WeakValueDictionary[tuple[object, str, str], Conversation] = WeakValueDictionary()
 
-    async def open_turn(self, options: TurnOptions) -> Turn:
-        """Begin a turn: load or create its session, and take the registry version that the session is pinned to."""
+    async def open_turn(self, options: TurnOptions, number: int | None = None) -> Turn:
+        """Begin a turn: load or create its session, and take the registry version that the session is pinned to.
+
+        With a number, an earlier turn that has not ended is taken up again.
+        """
         mode, profile = options.get("mode", "text"), options.get("profile", "")
         self._check(mode, profile)
         if not options.keys() <= OPTIONS:  # a misspelt one would be left out without a word
@@ -71,14 +76,14 @@ class Sessions:
                 check_id(what, options[what])
         session_id = options.get("session")
         if session_id is None:
-            return Turn(self.surface(self._registry, mode, profile), None, number=1, options=options)
+            return Turn(self._surface_for(self._registry, options), None, number=number or 1, options=options)
         session = await self.open(options.get("tenant", "default"), session_id, mode)
         registry = await self._pinned(session.registry_version)
         session, pending = await self._begin(session)
         turn = Turn(
-            self.surface(registry, mode, profile),
+            self._surface_for(registry, options),
             session,
-            number=session.turns + 1,
+            number=number or session.turns + 1,
             options=options,
             conversation=self._conversation(session),
         )
@@ -176,7 +181,7 @@ class Sessions:
 
     async def close_turn(self, turn: Turn) -> None:
         await self.apply_intents(turn)
-        if turn.session is None:
+        if turn.session is None or turn.is_paused:
             return
 
         def turned(session: Session) -> Session:
@@ -191,13 +196,28 @@ class Sessions:
 
         turn.session = await self._change(turn.session, turned)
 
-    def surface(self, registry: Registry, mode: str, profile: str) -> Surface:
-        identity = (registry.version, mode, profile)
+    def surface(
+        self,
+        registry: Registry,
+        mode: str,
+        profile: str,
+        mask: Mask | None = None,
+        limits: Overrides | None = None,
+    ) -> Surface:
+        identity = (registry.version, mode, profile, mask, limits)
         surface = self._surfaces.get(identity)
         if surface is None:
-            surface = Surface(registry, mode=mode, profile=profile, policies=self._policies)
+            if len(self._surfaces) >= MAX_SURFACES:  # callers choose masks; a new one for each run must not add up
+                self._surfaces.clear()
+            surface = Surface(
+                registry, mode=mode, profile=profile, policies=self._policies, narrowing=mask, limits=limits
+            )
             self._surfaces[identity] = surface
         return surface
+
+    def _surface_for(self, registry: Registry, options: TurnOptions) -> Surface:
+        mode, profile = options.get("mode", "text"), options.get("profile", "")
+        return self.surface(registry, mode, profile, options.get("mask"), options.get("limits"))
 
     async def _change(self, session: Session, change: Callable[[Session], Session]) -> Session:
         for _ in range(MAX_TRIES):

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from groundwire.contracts.tools import Budget, Category, Exposure, ToolSpec
 from groundwire.registry import Registry, Tool
-from groundwire.runtime.policies.access import is_masked
+from groundwire.runtime.policies.access import Mask, is_masked
 from groundwire.runtime.policies.budgets import TURN
-from groundwire.runtime.policies.limits import Limits, Policies, Profile, mask_of, resolve_limits
+from groundwire.runtime.policies.limits import Limits, Overrides, Policies, Profile, mask_of, resolve_limits
 
 
 class Entry:
@@ -50,12 +50,25 @@ class Entry:
 
 
 class Surface:
-    def __init__(self, registry: Registry, *, mode: str, profile: str, policies: Policies) -> None:
+    """`narrowing` is a caller's own mask, on top of the profile's; `limits` are laid over the profile's."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        mode: str,
+        profile: str,
+        policies: Policies,
+        narrowing: Mask | None = None,
+        limits: Overrides | None = None,
+    ) -> None:
         self.registry = registry
         self.mode = mode
         self.profile = profile
         self._policies = policies
-        self._mask = mask_of(profile, policies)
+        masks = (mask_of(profile, policies), narrowing)
+        self._masks = tuple(mask for mask in masks if mask is not None)
+        self._limits = limits
         self._entries: dict[str, Entry] = {}
 
     @property
@@ -75,11 +88,14 @@ class Surface:
         """The tools to declare to a model. `keep_other_modes` shows those of the other mode too; calls still fail."""
         for tool in self.registry:
             spec = tool.spec
-            if spec.exposure is not Exposure.MODEL or is_masked(spec, self._mask):
+            if spec.exposure is not Exposure.MODEL or self._is_masked(spec):
                 continue
             if keep_other_modes or self.mode in spec.modes:
                 yield tool
 
     def enter(self, tool: Tool) -> Entry:
-        limits = resolve_limits(tool.spec, self.mode, self.profile, self._policies)
-        return Entry(tool, mode=self.mode, allowed=not is_masked(tool.spec, self._mask), limits=limits)
+        limits = resolve_limits(tool.spec, self.mode, self.profile, self._policies, self._limits)
+        return Entry(tool, mode=self.mode, allowed=not self._is_masked(tool.spec), limits=limits)
+
+    def _is_masked(self, spec: ToolSpec) -> bool:
+        return any(is_masked(spec, mask) for mask in self._masks)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from groundwire.contracts.records import CallRecord, Session
     from groundwire.contracts.results import ToolResult
     from groundwire.registry import Tool
+    from groundwire.runtime.policies.access import Mask
+    from groundwire.runtime.policies.limits import Overrides
     from groundwire.runtime.surface import Entry, Surface
 
 log = logging.getLogger("groundwire")
@@ -67,6 +69,8 @@ class TurnOptions(TypedDict, total=False):
     history: Sequence[Message]
     on_event: EventSink | None
     run_id: str
+    mask: Mask
+    limits: Overrides
 
 
 class Turn:
@@ -121,6 +125,12 @@ class Turn:
         self.closed = self.conversation.closed
         self.intents: list[tuple[str, str, Intent]] = []
         self.extra: dict[str, Entry] = {}
+        self.pauses = False
+        """Whether a model's call that needs a person's agreement stays open instead of being refused."""
+        self.is_paused = False
+        """Whether it will be taken up again, and so has not ended for its session."""
+        self.awaited: dict[str, str] = {}
+        """Open calls of this turn, and the approvals that they wait for."""
 
     @property
     def approval_binding(self) -> str:

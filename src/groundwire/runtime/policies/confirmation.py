@@ -36,6 +36,15 @@ def _clip(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[:room]}… ({len(text)} characters)"
 
 
+def expired(name: str) -> Deny:
+    """Nobody answered, or the agreement was not used in time."""
+    return Deny(
+        type=ErrorType.CONFIRMATION_REQUIRED,
+        detail=ErrorDetail.EXPIRED,
+        message=f"Nobody agreed to {name} in time. Nothing was done. Say so, or call again to ask anew.",
+    )
+
+
 def waiting(name: str, question: str) -> Deny:
     return Deny(
         type=ErrorType.CONFIRMATION_REQUIRED,

@@ -1,6 +1,7 @@
 """Which limits hold for one tool, in one mode, under one profile.
 
-Later ones win: the mode's defaults, the profile, the tool's own policy, then the operator's rules in their order.
+Later ones win: the mode's defaults, the profile, the caller's wish for its own run, the tool's own policy, then the
+operator's rules in their order.
 """
 
 from typing import Annotated, Any, TypeAlias
@@ -96,7 +97,9 @@ ASSISTANT_PROFILE = Profile(
 )
 
 
-def resolve_limits(spec: ToolSpec, mode: str, profile_name: str, policies: Policies) -> Limits:
+def resolve_limits(
+    spec: ToolSpec, mode: str, profile_name: str, policies: Policies, caller: Overrides | None = None
+) -> Limits:
     profile = policies.profiles.get(profile_name, Profile())
     soft = MODE_SOFT_MS[mode] if spec.category is Category.RETRIEVAL else None
     if soft is None and mode == "voice":
@@ -106,7 +109,7 @@ def resolve_limits(spec: ToolSpec, mode: str, profile_name: str, policies: Polic
     gates: list[str | Gate] = []
     tool_limits = _limits_of(spec.policy)
     rules = [rule.limits for rule in policies.rules if _applies(rule, spec, mode, profile_name)]
-    for source in (profile.limits, tool_limits, *rules):
+    for source in (profile.limits, *((caller,) if caller is not None else ()), tool_limits, *rules):
         _lay_over(values, source)
         for budget in source.budget:
             known = budgets.get((budget.name, budget.by))

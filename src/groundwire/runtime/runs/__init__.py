@@ -1,0 +1,1 @@
+"""The loop: one run from a user's message to a named outcome. It knows tools, models and stores only by their ports."""

@@ -1,0 +1,82 @@
+"""What a run is given besides its messages. It is kept with the run, so that any process can go on under the same rules."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.requests import OutputFormat, ReasoningOptions, Sampling
+from groundwire.runtime.runs.settings import RunSettings
+from groundwire.runtime.turns import TurnOptions
+
+MAX_STEPS = 50
+
+
+class RunLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Looked at before each request to the model; whichever is reached first ends the run with its name."""
+
+    max_steps: Annotated[int, Meta(ge=1)] = MAX_STEPS
+    max_seconds: Annotated[float, Meta(gt=0)] | None = None
+    max_tokens: Annotated[int, Meta(gt=0)] | None = None
+    max_cost: Annotated[float, Meta(gt=0)] | None = None
+    max_repairs: Annotated[int, Meta(ge=0)] = 2
+    """How often in a run an answer that cannot be used is asked for again."""
+
+
+class RunOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`approvals`: a call that needs a person's agreement pauses the run, or is answered to the model as refused.
+
+    `notices`: a run that ends without text gets a sentence of ours that says why.
+    """
+
+    model: str
+    instructions: str = ""
+    settings: RunSettings = field(default_factory=RunSettings)
+    limits: RunLimits = field(default_factory=RunLimits)
+    approvals: Literal["pause", "answer"] = "pause"
+    notices: bool = True
+    output: OutputFormat | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    max_output_tokens: int | None = None
+    reasoning: ReasoningOptions | None = None
+    parallel_calls: bool | None = None
+    fallbacks: tuple[str, ...] = ()
+    session: str | None = None
+    tenant: str = "default"
+    mode: str = "text"
+    profile: str = ""
+    request_id: str = ""
+    actor: str = ""
+    user: str = ""
+    organisation: str = ""
+    supplied: JsonObject = field(default_factory=dict)
+
+    def as_json(self) -> JsonObject:
+        values: JsonObject = msgspec.to_builtins(self)
+        return values
+
+    def for_turn(self, run_id: str) -> TurnOptions:
+        options = TurnOptions(
+            session=self.session, tenant=self.tenant, mode=self.mode, profile=self.profile, run_id=run_id
+        )
+        if self.request_id:
+            options["request_id"] = self.request_id
+        if self.actor:
+            options["actor"] = self.actor
+        if self.user:
+            options["user"] = self.user
+        if self.organisation:
+            options["organisation"] = self.organisation
+        if self.supplied:
+            options["supplied"] = self.supplied
+        if (mask := self.settings.mask) is not None:
+            options["mask"] = mask
+        if (sizes := self.settings.sizes) is not None:
+            options["limits"] = sizes
+        return options
+
+
+def read_options(values: JsonObject) -> RunOptions:
+    """Options that we stored ourselves."""
+    return msgspec.convert(values, RunOptions)

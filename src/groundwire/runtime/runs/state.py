@@ -1,0 +1,168 @@
+"""A run in progress: its conversation, its counts, and the entries that are still to be written.
+
+Everything in here follows from the stored entries and calls, so that another process can build the same again.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from groundwire.contracts.failures import Failure
+from groundwire.contracts.messages import CallItem, Item, Message
+from groundwire.contracts.ports import Clock
+from groundwire.contracts.replies import Reply, Usage
+from groundwire.contracts.runs import (
+    Added,
+    Answered,
+    Ended,
+    Failed,
+    Outcome,
+    Paused,
+    Plan,
+    Planned,
+    Resulted,
+    Run,
+    RunBody,
+    RunEntry,
+    Started,
+    decode_entry,
+    encode_entry,
+)
+from groundwire.runtime.runs.options import RunOptions, read_options
+from groundwire.runtime.runs.plans import Fingerprints
+
+
+class RunState:
+    """Changed only by `record`, whether something happens now or is read from the store."""
+
+    def __init__(self, run: Run, options: RunOptions, clock: Clock) -> None:
+        self.run = run
+        self.options = options
+        self._clock = clock
+        self.items: list[Item] = []
+        self.given = 0
+        """So many items at the beginning were there before the run."""
+        self.fingerprints = Fingerprints()
+        self.plan: Plan | None = None
+        self.plan_digest = ""
+        self.plan_key: object = None
+        self.steps = 0
+        self.failures = 0
+        self.repairs = 0
+        self.calls = 0
+        self.usage = Usage()
+        self.cost: float | None = None
+        self.reply: Reply | None = None
+        self.text = ""
+        self.open_calls: tuple[CallItem, ...] = ()
+        self.waiting: dict[str, str] = {}
+        self.last_ok: dict[str, bool] = {}
+        self.without_tools = False
+        self.failure: Failure | None = None
+        self.outcome: Outcome | None = None
+        self.began = clock.monotonic()
+        self._unwritten: list[RunEntry] = []
+        self._count = run.entries
+
+    @classmethod
+    def load(cls, run: Run, entries: Sequence[RunEntry], clock: Clock) -> "RunState":
+        """The state after these entries."""
+        bodies = [decode_entry(entry.body) for entry in entries]
+        first = bodies[0] if bodies else None
+        options = read_options(first.options) if isinstance(first, Started) else RunOptions(model=run.model)
+        state = cls(run, options, clock)
+        for body in bodies:
+            state._apply(body)
+        state.outcome = None
+        return state
+
+    def record(self, body: RunBody) -> None:
+        """It happened: now it counts, and will be written with the next entries."""
+        self._apply(body)
+        self._count += 1
+        self._unwritten.append(RunEntry(seq=self._count, body=encode_entry(body), created_at=self._clock.now()))
+
+    def unwritten(self) -> tuple[Run, list[RunEntry]]:
+        """The head as it is to be stored, and the entries that are not stored yet."""
+        run = msgspec.structs.replace(
+            self.run,
+            outcome="" if self.outcome is None else self.outcome.value,
+            text=self.text,
+            updated_at=self._clock.now(),
+        )
+        entries, self._unwritten = self._unwritten, []
+        self.run = msgspec.structs.replace(run, entries=self._count)
+        return run, entries
+
+    @property
+    def has_unwritten(self) -> bool:
+        return bool(self._unwritten)
+
+    @property
+    def seconds(self) -> float:
+        return self._clock.monotonic() - self.began
+
+    @property
+    def new_items(self) -> tuple[Item, ...]:
+        return tuple(self.items[self.given :])
+
+    def messages(self) -> list[Message]:
+        return [item for item in self.items if type(item) is Message]
+
+    def _apply(self, body: RunBody) -> None:
+        match body:
+            case Started():
+                self._extend(body.items)
+                self.given = body.inherited
+            case Planned():
+                self.plan, self.plan_digest = body.plan, body.digest
+            case Answered():
+                self._answer(body)
+            case Added():
+                self._extend(body.items)
+                self.without_tools = body.without_tools
+                self.repairs += 1
+            case Resulted():
+                self._extend(body.items)
+                self.open_calls, self.waiting = (), {}
+            case Failed():
+                self.failures += 1
+                self.failure = body.failure
+            case Paused():
+                self.waiting = body.waiting
+            case Ended():
+                self.outcome, self.text, self.failure = body.outcome, body.text, body.failure
+
+    def _answer(self, body: Answered) -> None:
+        self.steps = body.step
+        self.failure = None
+        self.reply = body.reply
+        used = body.reply.usage
+        if used is not None:
+            self.usage = add_usage(self.usage, used)
+        if body.cost is not None:
+            self.cost = (self.cost or 0.0) + body.cost
+        if body.kept:
+            self._extend(body.reply.items)
+            self.open_calls = body.reply.calls
+            self.calls += len(self.open_calls)
+
+    def _extend(self, items: Iterable[Item]) -> None:
+        for item in items:
+            self.items.append(item)
+            self.fingerprints.add(item)
+
+
+def add_usage(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        input=one.input + other.input,
+        output=one.output + other.output,
+        total=one.total + (other.total or other.input + other.output),
+        cached=_sum(one.cached, other.cached),
+        cache_write=_sum(one.cache_write, other.cache_write),
+        reasoning=_sum(one.reasoning, other.reasoning),
+    )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None and other is None else (one or 0) + (other or 0)
