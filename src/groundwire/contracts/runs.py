@@ -107,6 +107,7 @@ class Added(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ki
     items: tuple[Item, ...]
     reason: str
     without_tools: bool = False
+    is_repair: bool = False
 
 
 class Resulted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="resulted"):
@@ -178,4 +179,5 @@ def encode_entry(body: RunBody) -> bytes:
 
 def decode_entry(body: bytes) -> RunBody:
     """Read an entry that we stored ourselves."""
-    return _decoder.decode(body)
+    read: RunBody = _decoder.decode(body)
+    return read

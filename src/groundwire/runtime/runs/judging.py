@@ -4,16 +4,15 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
-from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, RefusalPart
+from groundwire.contracts.messages import Message, NativeItem, ReasoningItem, RefusalPart
 from groundwire.contracts.replies import FinishReason, Reply
 from groundwire.contracts.runs import Outcome
 
 
 class Carry(Struct, frozen=True, kw_only=True, tag_field="kind", tag="carry"):
-    """Carry out these calls, and ask again."""
+    """Carry out the calls of the reply, and ask again."""
 
     kind: ClassVar[Literal["carry"]] = "carry"
-    calls: tuple[CallItem, ...]
 
 
 class Repair(Struct, frozen=True, kw_only=True, tag_field="kind", tag="repair"):
@@ -73,7 +72,7 @@ def judge(reply: Reply) -> Judgement:
     if reason in _BROKEN:
         return Repair(outcome=Outcome.UNEXPECTED_ANSWER)
     if calls:
-        return Carry(calls=calls)
+        return Carry()
     if reason is FinishReason.PAUSED:
         return GoOn()
     if reason in _CUT:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from groundwire.contracts.failures import Failure
-from groundwire.contracts.messages import CallItem, Item, Message
+from groundwire.contracts.messages import CallItem, Item, Message, ResultItem
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply, Usage
 from groundwire.contracts.runs import (
@@ -121,10 +121,13 @@ class RunState:
             case Added():
                 self._extend(body.items)
                 self.without_tools = body.without_tools
-                self.repairs += 1
+                self.repairs += body.is_repair
             case Resulted():
                 self._extend(body.items)
                 self.open_calls, self.waiting = (), {}
+                for item in body.items:
+                    if type(item) is ResultItem:
+                        self.last_ok[item.name] = not item.failed
             case Failed():
                 self.failures += 1
                 self.failure = body.failure
@@ -143,6 +146,7 @@ class RunState:
         if body.cost is not None:
             self.cost = (self.cost or 0.0) + body.cost
         if body.kept:
+            self.without_tools = False
             self._extend(body.reply.items)
             self.open_calls = body.reply.calls
             self.calls += len(self.open_calls)

@@ -1,0 +1,290 @@
+"""An agent: a model, tools, and the loop between them. `run` gives the end, `stream` everything on the way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
+
+import msgspec
+
+from groundwire.assembly import Runtime, Settings, open_models
+from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.events import CallFinished, CallStarted, Event
+from groundwire.contracts.failures import Failure
+from groundwire.contracts.messages import Item, Message, Part, TextPart
+from groundwire.contracts.ports import Provider, Store
+from groundwire.contracts.replies import Usage
+from groundwire.contracts.requests import OutputFormat
+from groundwire.contracts.results import ToolResult
+from groundwire.contracts.runs import RESUMABLE, Outcome
+from groundwire.registry import Registry, Tool
+from groundwire.runtime.clock import RandomIds, SystemClock
+from groundwire.runtime.runs.history import begin_run, conversation_of, load_run
+from groundwire.runtime.runs.options import RunLimits, RunOptions
+from groundwire.runtime.runs.outputs import read_output
+from groundwire.runtime.runs.runner import Price, Runner
+from groundwire.runtime.runs.settings import RunSettings, read_settings
+from groundwire.runtime.runs.state import RunState
+
+Prompt: TypeAlias = str | Part | Message | Sequence[Part] | None
+Tools: TypeAlias = Registry | str | Path | Iterable[Tool | Callable[..., Any]]
+
+
+class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a run and its result."""
+
+    call: ToolCall
+    result: ToolResult
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended. `items` are what it added to the conversation; `approvals` are what it waits for."""
+
+    run_id: str
+    session_id: str
+    outcome: Outcome
+    text: str
+    items: tuple[Item, ...]
+    history: tuple[Item, ...]
+    events: tuple[Event, ...]
+    calls: tuple[CallOutcome, ...]
+    approvals: tuple[str, ...]
+    steps: int
+    usage: Usage
+    cost: float | None
+    failure: Failure | None
+    output: Any = None
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome is Outcome.COMPLETED
+
+
+class Agent:
+    def __init__(
+        self,
+        model: str,
+        *,
+        tools: Tools = (),
+        instructions: str = "",
+        settings: RunSettings | Mapping[str, Any] | None = None,
+        limits: RunLimits | Mapping[str, Any] | None = None,
+        approvals: Literal["pause", "answer"] = "pause",
+        output: Any = None,
+        runtime: Runtime | None = None,
+        models: Provider | None = None,
+        store: str | Store | None = None,
+        config: Settings | None = None,
+        price: Price | None = None,
+        **options: Any,
+    ) -> None:
+        """`options` are further fields of RunOptions that hold for every run, such as `sampling` or `profile`."""
+        self.runtime = runtime or Runtime(_registry(tools), store, settings=config)
+        self._owns_runtime = runtime is None
+        self._models = models or open_models(config)
+        self._output = output
+        self._clock, self._ids = SystemClock(), RandomIds()
+        self._defaults = _checked(
+            {
+                "model": model,
+                "instructions": instructions,
+                "settings": read_settings(settings).as_dict(),
+                "limits": msgspec.to_builtins(limits or {}),
+                "approvals": approvals,
+                "output": msgspec.to_builtins(output_format(output)),
+                **options,
+            }
+        )
+        self._runner = Runner(
+            self._models,
+            self.runtime.carry,
+            self.runtime.store,
+            self._clock,
+            after_batch=self.runtime.apply_intents,
+            **({"price": price} if price is not None else {}),
+        )
+
+    async def run(self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, **changes: Any) -> RunResult:
+        """From a message to a result. `changes` are options for this run only, such as `session`."""
+        state = await self._begin(prompt, history, changes)
+        return await self._collect(state, resumed=False)
+
+    async def stream(
+        self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, **changes: Any
+    ) -> AsyncIterator[Event]:
+        """The same, event by event as it happens. The last one is `run.ended`."""
+        state = await self._begin(prompt, history, changes)
+        async for event in self._events(state, live=True, resumed=False):
+            yield event
+
+    async def resume(self, run_id: str, *, tenant: str = "default") -> RunResult:
+        """Go on with a run that waits for a decision, failed at its provider, or lost its process."""
+        return await self._collect(await self._load(run_id, tenant), resumed=True)
+
+    async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncIterator[Event]:
+        async for event in self._events(await self._load(run_id, tenant), live=True, resumed=True):
+            yield event
+
+    def run_sync(self, prompt: Prompt = None, **changes: Any) -> RunResult:
+        """The same without an event loop of one's own."""
+        return self.runtime.run_sync(self.run(prompt, **changes))
+
+    def resume_sync(self, run_id: str, *, tenant: str = "default") -> RunResult:
+        return self.runtime.run_sync(self.resume(run_id, tenant=tenant))
+
+    async def close(self) -> None:
+        await self._models.close()
+        if self._owns_runtime:
+            await self.runtime.close()
+
+    async def __aenter__(self) -> Self:
+        await self.runtime.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _begin(self, prompt: Prompt, history: Sequence[Item] | None, changes: dict[str, Any]) -> RunState:
+        await self.runtime.open()
+        options = self._options(changes)
+        store = self.runtime.store
+        earlier: list[Item] = list(history or ())
+        if history is None and options.session:
+            earlier = await conversation_of(store, self._clock, options.tenant, options.session)
+        turn = 1 + max((item.turn for item in earlier if isinstance(item, Message)), default=0)
+        message = read_prompt(prompt, turn)
+        if message is None and not earlier:
+            raise ConfigError("there is nothing to ask", hint='agent.run("…"), or give a history')
+        items = earlier if message is None else [*earlier, message]
+        return await begin_run(
+            store,
+            self._clock,
+            options,
+            items,
+            run_id=self._ids.new("run"),
+            turn=turn,
+            inherited=len(earlier),
+            registry_version=self.runtime.registry.version,
+        )
+
+    def _options(self, changes: dict[str, Any]) -> RunOptions:
+        if not changes:
+            return self._defaults
+        if "settings" in changes:
+            changes["settings"] = read_settings(changes["settings"]).as_dict()
+        if "output" in changes:
+            changes["output"] = msgspec.to_builtins(output_format(changes["output"]))
+        return _checked(
+            {**self._defaults.as_json(), **{name: msgspec.to_builtins(one) for name, one in changes.items()}}
+        )
+
+    async def _load(self, run_id: str, tenant: str) -> RunState:
+        await self.runtime.open()
+        state = await load_run(self.runtime.store, self._clock, tenant, run_id)
+        if state.run.outcome and state.run.outcome not in RESUMABLE:
+            raise ConfigError(f"run {run_id!r} has ended: {state.run.outcome}")
+        return state
+
+    async def _events(self, state: RunState, *, live: bool, resumed: bool) -> AsyncIterator[Event]:
+        options = state.options.for_turn(state.run.run_id)
+        number = state.run.turn if resumed else None
+        async with self.runtime.run_turn(options, number=number) as turn:
+            async for event in self._runner.run(state, turn, live=live):
+                yield event
+
+    async def _collect(self, state: RunState, *, resumed: bool) -> RunResult:
+        events = [event async for event in self._events(state, live=False, resumed=resumed)]
+        return self._result(state, events)
+
+    def _result(self, state: RunState, events: list[Event]) -> RunResult:
+        started = {event.call.call_id: event.call for event in events if isinstance(event, CallStarted)}
+        outcome = state.outcome or Outcome.CANCELLED
+        return RunResult(
+            run_id=state.run.run_id,
+            session_id=state.run.session_id,
+            outcome=outcome,
+            text=state.text,
+            items=state.new_items,
+            history=tuple(state.items),
+            events=tuple(events),
+            calls=tuple(
+                CallOutcome(call=started[event.call_id], result=event.result)
+                for event in events
+                if isinstance(event, CallFinished) and event.call_id in started
+            ),
+            approvals=tuple(state.waiting.values()),
+            steps=state.steps,
+            usage=state.usage,
+            cost=state.cost,
+            failure=state.failure,
+            output=self._read_output(state) if outcome is Outcome.COMPLETED else None,
+        )
+
+    def _read_output(self, state: RunState) -> Any:
+        form = state.options.output
+        if form is None or form.type == "text":
+            return None
+        value, _ = read_output(state.text, form)
+        return convert_output(value, self._output)
+
+
+def read_prompt(prompt: Prompt, turn: int) -> Message | None:
+    """The user's message: words, parts, or a message that is one already."""
+    if prompt is None:
+        return None
+    if isinstance(prompt, Message):
+        return prompt
+    if isinstance(prompt, str):
+        return Message(role="user", parts=(TextPart(text=prompt),), turn=turn)
+    parts = tuple(prompt) if isinstance(prompt, Sequence) else (prompt,)
+    given = tuple(TextPart(text=part) if isinstance(part, str) else part for part in parts)
+    return Message(role="user", parts=given, turn=turn)
+
+
+def output_format(output: Any) -> OutputFormat | None:
+    """The form of an answer: a JSON Schema, or a type (msgspec, dataclass, pydantic) that has one."""
+    if output is None or isinstance(output, OutputFormat):
+        return output
+    if isinstance(output, dict):
+        schema: JsonObject = output
+    elif hasattr(output, "model_json_schema"):
+        schema = output.model_json_schema()
+    else:
+        schema = _schema_of(output)
+    return OutputFormat(type="schema", schema=schema, name=getattr(output, "__name__", "answer"))
+
+
+def convert_output(value: JsonValue, output: Any) -> Any:
+    if output is None or isinstance(output, (dict, OutputFormat)):
+        return value
+    if hasattr(output, "model_validate"):
+        return output.model_validate(value)
+    return msgspec.convert(value, output)
+
+
+def _schema_of(kind: Any) -> JsonObject:
+    schema = msgspec.json.schema(kind)
+    reference = schema.pop("$ref", "")
+    if not reference:
+        return schema
+    definitions = schema.pop("$defs")
+    root: JsonObject = definitions.pop(reference.rpartition("/")[2])
+    return {**root, "$defs": definitions} if definitions else root
+
+
+def _registry(tools: Tools) -> Registry:
+    if isinstance(tools, Registry):
+        return tools
+    if isinstance(tools, (str, Path)):
+        return Registry.build(tools)
+    return Registry(list(tools))
+
+
+def _checked(values: dict[str, Any]) -> RunOptions:
+    try:
+        return msgspec.convert(values, RunOptions)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"options of the run: {error}") from None

@@ -1,0 +1,288 @@
+"""The loop: ask the model, judge the answer, carry out its calls, and again, until there is an outcome.
+
+One async generator of events. Whoever wants only the end collects it; whoever follows along reads it as it comes. What
+happens is written down before anything follows from it that could not be repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, TypeAlias
+
+from groundwire.contracts.errors import StoreError
+from groundwire.contracts.events import Event, RunEnded, RunStarted
+from groundwire.contracts.failures import FailureKind
+from groundwire.contracts.messages import say
+from groundwire.contracts.ports import Clock, Provider, RunStore
+from groundwire.contracts.replies import Reply, Usage
+from groundwire.contracts.runs import (
+    RESUMABLE,
+    Added,
+    Answered,
+    Ended,
+    Failed,
+    Outcome,
+    Paused,
+    Plan,
+    Planned,
+    Resulted,
+)
+from groundwire.runtime.runs.asking import Asked
+from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, result_item
+from groundwire.runtime.runs.judging import Carry, Finish, GoOn, Judgement, Repair, judge, notice_for, refusal_text
+from groundwire.runtime.runs.outputs import ask_again, read_output
+from groundwire.runtime.runs.plans import digest_of, make_plan, to_request, to_send_options
+from groundwire.runtime.runs.state import RunState
+from groundwire.runtime.turns import Turn
+
+Price: TypeAlias = Callable[[str, Usage], float | None]
+"""What a reply of that model cost, if that is known."""
+
+_NO_TOOLS_NOW = "Tools are not available any more. Answer now, in words for the user, with what you know."
+
+
+def _no_price(_model: str, _usage: Usage) -> None:
+    return None
+
+
+class Runner:
+    def __init__(
+        self,
+        provider: Provider,
+        execute: Execute,
+        runs: RunStore,
+        clock: Clock,
+        *,
+        after_batch: Callable[[Turn], Awaitable[None]],
+        price: Price = _no_price,
+    ) -> None:
+        self._provider = provider
+        self._execute = execute
+        self._runs = runs
+        self._clock = clock
+        self._after_batch = after_batch
+        self._price = price
+
+    async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncIterator[Event]:
+        """Go on from wherever the state is, and end with `run.ended`. `live`: in pieces, as they come."""
+        yield RunStarted(run_id=state.run.run_id, session_id=turn.session_id)
+        turn.pauses = state.options.approvals == "pause"
+        turn.awaited = state.waiting
+        turn.history = state.messages()
+        judgement: Judgement | None = Carry() if state.open_calls else None
+        try:
+            while True:
+                match judgement:
+                    case Carry():
+                        async for event in self._carry(state, turn, live=live):
+                            yield event
+                        outcome = Outcome.AWAITING_APPROVAL if state.waiting else None
+                    case Repair():
+                        outcome = self._repair(state, judgement)
+                    case Finish():
+                        outcome = judgement.outcome
+                    case GoOn() | None:
+                        outcome = None
+                outcome = outcome or self._exceeded(state)
+                if outcome is not None:
+                    break
+                asked = Asked()
+                async for event in self._ask(state, turn, asked, live=live):
+                    yield event
+                judgement = self._take(state, turn, asked)
+            yield await self._end(state, turn, outcome)
+        except (asyncio.CancelledError, GeneratorExit):
+            if state.outcome is None:
+                await asyncio.shield(self._end(state, turn, Outcome.CANCELLED))
+            raise
+
+    async def _ask(self, state: RunState, turn: Turn, asked: Asked, *, live: bool) -> AsyncIterator[Event]:
+        plan = self._plan(state, turn)
+        asked.fingerprint = state.fingerprints.take(state.plan_digest)
+        asked.began = self._clock.monotonic()
+        limit = state.options.limits.max_seconds
+        left = None if limit is None else max(limit - state.seconds, 0.001)
+        request = to_request(plan, state.items, stream=live)
+        async for event in asked.ask(self._provider, request, to_send_options(plan, timeout=left), state.steps + 1):
+            yield event
+
+    def _plan(self, state: RunState, turn: Turn) -> Plan:
+        """Made anew only when what is on offer has changed."""
+        without_tools = state.without_tools or turn.must_answer
+        key = (without_tools, len(turn.masked), len(turn.extra))
+        if state.plan is None or state.plan_key != key:
+            plan = make_plan(state.options, () if without_tools else turn.offered())
+            plan_digest = digest_of(plan)
+            if plan_digest != state.plan_digest:
+                state.record(Planned(plan=plan, digest=plan_digest))
+            state.plan_key = key
+        assert state.plan is not None  # noqa: S101 - set by the line above, or earlier
+        return state.plan
+
+    def _take(self, state: RunState, turn: Turn, asked: Asked) -> Judgement:
+        """Write down what came back, and decide what follows."""
+        reply = asked.reply
+        if reply is None:
+            return self._after_failure(state, asked)
+        judgement = self._refined(state, turn, reply, judge(reply))
+        state.record(
+            Answered(
+                step=state.steps + 1,
+                fingerprint=asked.fingerprint,
+                reply=reply,
+                kept=isinstance(judgement, (Carry, GoOn)) or judgement.keep,
+                duration_ms=round((self._clock.monotonic() - asked.began) * 1000, 3),
+                cost=None if reply.usage is None else self._price(reply.model or state.options.model, reply.usage),
+            )
+        )
+        if reply.usage is not None:
+            turn.note_context(reply.usage.input)
+        return judgement
+
+    def _after_failure(self, state: RunState, asked: Asked) -> Judgement:
+        failure, settings = asked.failure, state.options.settings
+        if failure is None:
+            raise AssertionError("a model either answers or fails")
+        state.record(Failed(step=state.steps + 1, failure=failure))
+        if failure.kind is FailureKind.MALFORMED_CALL:
+            return Repair(outcome=Outcome.MALFORMED_CALL)
+        if failure.kind is FailureKind.CONTENT_FILTER:
+            return Finish(outcome=Outcome.REFUSED, keep=False)
+        if failure.kind is FailureKind.TIMEOUT and self._exceeded(state) is Outcome.TIME_LIMIT:
+            return Finish(outcome=Outcome.TIME_LIMIT, keep=False)
+        has_tools = state.plan is not None and bool(state.plan.tools)
+        if settings.tool_use_mode == "relaxed" and has_tools and state.failures <= settings.fallback_retry_count:
+            state.record(Added(items=(), reason=Outcome.PROVIDER_ERROR, without_tools=True))
+            return GoOn()
+        return Finish(outcome=Outcome.PROVIDER_ERROR, keep=False)
+
+    def _refined(self, state: RunState, turn: Turn, reply: Reply, judgement: Judgement) -> Judgement:
+        """What the settings make of an answer that is one."""
+        if isinstance(judgement, Carry) and (turn.must_answer or state.without_tools):
+            return Repair(outcome=Outcome.LOOP_DETECTED, words=_NO_TOOLS_NOW)
+        if not isinstance(judgement, Finish) or judgement.outcome is not Outcome.COMPLETED:
+            return judgement
+        options = state.options
+        if options.settings.tool_use_mode == "enforced":
+            if not state.calls:
+                return Finish(outcome=Outcome.NO_TOOL_CALL)
+            oks = state.last_ok.values()
+            if not (all(oks) if options.settings.tool_failure_policy == "fatal" else any(oks)):
+                return Finish(outcome=Outcome.TOOL_FAILED)
+        if options.output is not None and options.output.type != "text":
+            _, fault = read_output(reply.text, options.output)
+            if fault:
+                return Repair(outcome=Outcome.INVALID_OUTPUT, words=ask_again(fault), keep=True)
+        return judgement
+
+    def _repair(self, state: RunState, wanted: Repair) -> Outcome | None:
+        """Ask for it again if that is allowed once more, else the outcome."""
+        settings, words, without_tools = state.options.settings, wanted.words, state.without_tools
+        if state.repairs >= state.options.limits.max_repairs:
+            return wanted.outcome
+        if wanted.outcome in (Outcome.EMPTY_ANSWER, Outcome.THINKING_ONLY):
+            if not settings.fix_empty_final:
+                return wanted.outcome
+            words = settings.fix_empty_final_user_text
+            without_tools = without_tools or (settings.fix_empty_final_disable_tools and state.calls > 0)
+        items = (say("user", words),) if words else ()
+        state.record(Added(items=items, reason=wanted.outcome, without_tools=without_tools, is_repair=True))
+        return None
+
+    async def _carry(self, state: RunState, turn: Turn, *, live: bool) -> AsyncIterator[Event]:
+        calls, settings = state.open_calls, state.options.settings
+        if any(is_action(turn, item.call.name) for item in calls):
+            await self._write(state)  # before anything happens that cannot be repeated
+        done: list[Any] = []
+
+        async def work() -> None:
+            done.extend(await carry_out(self._execute, turn, calls, settings))
+            await self._after_batch(turn)
+
+        async for event in _events_during(work(), turn, live=live):
+            yield event
+        waiting = {
+            item.call.call_id: carried[1].confirmation_id
+            for item, carried in zip(calls, done, strict=True)
+            if carried is not None and carried[1] is not None
+        }
+        if waiting:
+            state.record(Paused(waiting=waiting))
+            return
+        items = [result_item(item.call, carried[0], settings) for item, carried in zip(calls, done, strict=True)]
+        state.record(Resulted(items=tuple(items)))
+        turn.awaited = {}
+
+    def _exceeded(self, state: RunState) -> Outcome | None:
+        limits = state.options.limits
+        if state.steps >= limits.max_steps:
+            return Outcome.STEP_LIMIT
+        if limits.max_seconds is not None and state.seconds >= limits.max_seconds:
+            return Outcome.TIME_LIMIT
+        if limits.max_tokens is not None and state.usage.total >= limits.max_tokens:
+            return Outcome.TOKEN_LIMIT
+        if limits.max_cost is not None and (state.cost or 0.0) >= limits.max_cost:
+            return Outcome.COST_LIMIT
+        return None
+
+    async def _end(self, state: RunState, turn: Turn, outcome: Outcome) -> RunEnded:
+        text = _final_text(state, outcome)
+        if not text and state.options.notices:
+            text = notice_for(outcome)
+        state.record(
+            Ended(
+                outcome=outcome,
+                text=text,
+                steps=state.steps,
+                calls=state.calls,
+                usage=state.usage,
+                cost=state.cost,
+                failure=state.failure,
+            )
+        )
+        turn.is_paused = outcome in RESUMABLE
+        await self._write(state)
+        return RunEnded(run_id=state.run.run_id, outcome=outcome.value, text=text)
+
+    async def _write(self, state: RunState) -> None:
+        run, entries = state.unwritten()
+        if entries and not await self._runs.append_run(run, entries):
+            raise StoreError(f"run {run.run_id!r} was continued by another process")
+
+
+def _final_text(state: RunState, outcome: Outcome) -> str:
+    reply = state.reply
+    if reply is None:
+        return ""
+    if outcome is Outcome.REFUSED:
+        return refusal_text(reply)
+    is_answer = outcome in (Outcome.COMPLETED, Outcome.CUT_OFF, Outcome.TOOL_FAILED, Outcome.NO_TOOL_CALL)
+    return reply.text if is_answer and not reply.calls else ""
+
+
+async def _events_during(work: Coroutine[Any, Any, None], turn: Turn, *, live: bool) -> AsyncIterator[Event]:
+    """The events of the turn while the work goes on, or after it where nobody watches."""
+    follower = turn.on_event
+    try:
+        if not live:
+            kept: list[Event] = []
+            turn.on_event = kept.append
+            await work
+            for event in kept:
+                yield event
+            return
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        turn.on_event = queue.put_nowait
+        task = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (arrived := await queue.get()) is not None:
+                yield arrived
+            await task
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait((task,))
+    finally:
+        turn.on_event = follower
