@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
@@ -30,7 +30,7 @@ from groundwire.runtime.runs.settings import RunSettings, read_settings
 from groundwire.runtime.runs.state import RunState
 
 Prompt: TypeAlias = str | Part | Message | Sequence[Part] | None
-Tools: TypeAlias = Registry | str | Path | Iterable[Tool | Callable[..., Any]]
+Tools: TypeAlias = Registry | str | Path | Iterable[Tool]
 
 
 class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
