@@ -16,6 +16,7 @@ from groundwire.contracts.records import (
     Session,
     Transition,
 )
+from groundwire.contracts.runs import Run, RunEntry
 
 DIGEST = "ab" * 32
 
@@ -135,6 +136,14 @@ def confirmation(name: str = "1", **fields: Any) -> Confirmation:
             **fields,
         }
     )
+
+
+def run(name: str = "run_1", **fields: Any) -> Run:
+    return Run(**{"tenant": "acme", "run_id": name, "session_id": "ses_1", "created_at": 1.0, **fields})
+
+
+def run_entries(first: int, *bodies: bytes) -> list[RunEntry]:
+    return [RunEntry(seq=seq, body=body, created_at=float(seq)) for seq, body in enumerate(bodies, first)]
 
 
 async def verify(store: Store, *, checkpoints: tuple[AuditHead, ...] = (), chain: Chain | None = None) -> ChainReport:

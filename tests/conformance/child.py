@@ -10,7 +10,7 @@ from collections import Counter
 from groundwire.contracts.ports import Store
 from groundwire.contracts.records import Charge, Reserved
 from groundwire.store import open_url
-from tests.conformance.builders import closing, effect, ending, reservation
+from tests.conformance.builders import closing, effect, ending, reservation, run, run_entries
 
 
 async def reserve(store: Store, name: str) -> None:
@@ -38,6 +38,22 @@ async def write(store: Store, name: str) -> None:
     for first in range(0, 100, 10):
         await asyncio.gather(*map(act, range(first, first + 10)))
     await store.flush()
+
+
+async def append(store: Store, name: str) -> None:
+    """Append 30 entries to one run, against everybody else who does."""
+    written = 0
+    while written < 30:
+        head = await store.load_run("acme", "run_1")
+        assert head is not None
+        body = f"{name} {written}".encode()
+        written += await store.append_run(run(entries=head.entries), run_entries(head.entries + 1, body))
+
+
+async def die_after_append(store: Store, name: str) -> None:
+    await store.create_run(run(), run_entries(1, b"one"))
+    await store.append_run(run(entries=1, outcome="completed"), run_entries(2, b"two", b"three"))
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def die_after_close(store: Store, name: str) -> None:
@@ -77,6 +93,8 @@ COMMANDS = {
     "reserve": reserve,
     "charge": charge,
     "write": write,
+    "append": append,
+    "die-after-append": die_after_append,
     "die-after-close": die_after_close,
     "die-after-flush": die_after_flush,
     "die-after-reserve": die_after_reserve,

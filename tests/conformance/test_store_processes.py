@@ -11,7 +11,7 @@ import pytest
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.records import EffectStatus
 from groundwire.store.postgres import PostgresStore
-from tests.conformance.builders import verify
+from tests.conformance.builders import run, run_entries, verify
 
 
 @pytest.fixture
@@ -74,6 +74,25 @@ async def test_what_was_closed_survives_the_death_of_the_process(children, share
     assert (await shared.get_effect("acme", "eff_key_1")).status is EffectStatus.SETTLED
     report = await verify(shared)
     assert (report.ok, report.records) == (True, 2)
+
+
+async def test_entries_of_three_processes_stand_in_one_order(children, shared):
+    await shared.create_run(run(), [])
+    _, ended = children("append", 3)
+    assert ended == [0, 0, 0]
+    entries = await shared.run_entries("acme", "run_1")
+    assert [entry.seq for entry in entries] == list(range(1, 91))
+    bodies = [entry.body.decode() for entry in entries]
+    for name in ("child0", "child1", "child2"):
+        own = [body for body in bodies if body.startswith(name)]
+        assert own == [f"{name} {number}" for number in range(30)]
+    assert await shared.load_run("acme", "run_1") == run(entries=90)
+
+
+async def test_what_was_appended_survives_the_death_of_the_process(children, shared):
+    assert children("die-after-append")[1] == [-signal.SIGKILL]
+    assert await shared.load_run("acme", "run_1") == run(entries=3, outcome="completed")
+    assert await shared.run_entries("acme", "run_1") == run_entries(1, b"one", b"two", b"three")
 
 
 async def test_what_was_flushed_survives_the_death_of_the_process(children, shared):

@@ -1,6 +1,17 @@
 from groundwire.contracts.records import Charge, EffectStatus
 from groundwire.store import MemoryStore
-from tests.conformance.builders import call, closing, confirmation, effect, ending, reservation, session, verify
+from tests.conformance.builders import (
+    call,
+    closing,
+    confirmation,
+    effect,
+    ending,
+    reservation,
+    run,
+    run_entries,
+    session,
+    verify,
+)
 
 MOST = 50
 
@@ -15,12 +26,16 @@ async def test_every_table_is_bounded_and_the_newest_rows_stay():
         await store.save_blob("acme", "ses_1", name, b"body", now=1.0)
         await store.save_artifact(name, b"body")
         await store.add("acme", [Charge(name="calls", scope=name)])
+        await store.create_run(run(name, outcome="completed"), run_entries(1, b"body"))
         await store.reserve(reservation(name))
         await store.close(closing(f"end_{name}", transition=ending(effect(name))))
     assert MOST * 0.8 <= len(await store.list_calls("acme", limit=1000)) <= MOST
     assert len(await store.list_sessions("acme", limit=1000)) <= MOST
     assert len(await store.list_confirmations("acme", limit=1000)) <= MOST
     assert len(await store.list_effects("acme", limit=1000)) <= MOST
+    assert MOST * 0.8 <= len(await store.list_runs("acme", limit=1000)) <= MOST
+    assert (await store.run_entries("acme", "0"), await store.load_run("acme", "0")) == ([], None)
+    assert await store.run_entries("acme", "299") == run_entries(1, b"body")
     assert len(await store.list_counters("acme", "calls")) <= MOST
     assert len(await store.list_audit("acme", limit=1000)) <= MOST
     assert (await store.load_blob("acme", "ses_1", "0"), await store.load_artifact("0")) == (None, None)
@@ -64,3 +79,22 @@ async def test_large_blobs_push_out_older_ones():
     await store.save_blob("acme", "ses_1", "two", body, now=2.0)
     assert await store.load_blob("acme", "ses_1", "one") is None
     assert await store.load_blob("acme", "ses_1", "two") == body
+
+
+async def test_large_runs_push_out_older_ones_that_have_ended():
+    store = MemoryStore()
+    body = b"x" * (40 * 1024 * 1024)
+    await store.create_run(run("ended", outcome="completed"), run_entries(1, body))
+    await store.create_run(run("going_on"), run_entries(1, body))
+    assert [found.run_id for found in await store.list_runs("acme")] == ["going_on"]
+    await store.create_run(run("newest", outcome="completed"), run_entries(1, body))
+    assert [found.run_id for found in await store.list_runs("acme")] == ["newest", "going_on"]
+    assert await store.append_run(run("going_on", entries=1), run_entries(2, b"more"))
+    assert [found.run_id for found in await store.list_runs("acme")] == ["going_on"]
+
+
+async def test_many_runs_that_go_on_are_all_kept():
+    store = MemoryStore(max_rows=MOST)
+    for number in range(MOST * 2):
+        await store.create_run(run(str(number)), [])
+    assert len(await store.list_runs("acme", limit=1000)) == MOST * 2

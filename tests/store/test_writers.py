@@ -14,7 +14,7 @@ from groundwire.store.databases import SqlDatabase
 from groundwire.store.sql_store import SqlStore
 from groundwire.store.sqlite import SqliteEngine, SqliteStore
 from groundwire.store.writers import Writer
-from tests.conformance.builders import closing, effect, ending, reservation, verify
+from tests.conformance.builders import closing, effect, ending, reservation, run, run_entries, verify
 
 
 class Trouble(Exception):
@@ -192,6 +192,39 @@ async def test_at_level_power_reservations_and_flushes_reach_the_disk(tmp_path):
     await store.flush()
     assert engine.commits == ["durable", "soft", "durable", "durable"]
     await store.shut()
+
+
+async def test_at_level_power_runs_reach_the_disk(tmp_path):
+    engine = TroubledEngine(tmp_path / "store.db", syncs=True)
+    writer = Writer(engine, Chain(), syncs=True)
+    store = SqlStore(engine, writer, ThreadBatches(writer), SqlDatabase(None, engine.fetch_dicts))
+    await store.create_run(run(), run_entries(1, b"one"))
+    await store.append_run(run(entries=1), run_entries(2, b"two"))
+    await store.append_run(run(entries=2, outcome="completed"), [])
+    assert engine.commits == ["durable", "durable", "durable"]
+    await store.shut()
+
+
+@pytest.mark.parametrize("moment", ["begin", "before commit"])
+async def test_an_append_that_failed_left_nothing_and_can_be_made_again(troubled, moment):
+    store, engine = troubled
+    await store.create_run(run(), [])
+    engine.troubles = [moment]
+    with pytest.raises(StoreUnavailable):
+        await store.append_run(run(), run_entries(1, b"one", b"two"))
+    assert await store.load_run("acme", "run_1") == run()
+    assert await store.append_run(run(), run_entries(1, b"one", b"two"))
+    assert await store.run_entries("acme", "run_1") == run_entries(1, b"one", b"two")
+
+
+async def test_an_append_whose_answer_got_lost_is_found_by_reading(troubled):
+    store, engine = troubled
+    await store.create_run(run(), [])
+    engine.troubles = ["after commit"]
+    with pytest.raises(StoreUnavailable):
+        await store.append_run(run(), run_entries(1, b"one"))
+    assert await store.run_entries("acme", "run_1") == run_entries(1, b"one")
+    assert not await store.append_run(run(), run_entries(1, b"one"))
 
 
 async def test_shutting_at_level_power_waits_for_what_was_just_handed_in(tmp_path):

@@ -254,7 +254,8 @@ class RunStore(Protocol):
     async def append_run(self, run: Run, entries: Sequence[RunEntry]) -> bool:
         """Append in one durable transaction, and replace the head; `run.entries` is their number before.
 
-        False, and nothing is written, when the stored number is another one.
+        False, and nothing is written, when the stored number is another one, or there is no such run. Entries must
+        count on from that number, else it is a StoreError. A run's session and its beginning stay what they were.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The place for rows: sessions, calls, effects, approvals and the audit chain, behind the ports of contracts.
+"""The place for rows: sessions, calls, effects, approvals, runs and the audit chain, behind the ports of contracts.
 
 A store knows transactions and migrations, but not whether a call may run.
 """

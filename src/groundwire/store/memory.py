@@ -5,9 +5,8 @@ survives the process: who needs either asks for a database.
 """
 
 import threading
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from itertools import islice
-from typing import TypeVar
 
 import msgspec
 
@@ -36,12 +35,12 @@ from groundwire.contracts.records import (
     ToolSample,
     UnreadableRecord,
 )
+from groundwire.contracts.runs import Run, RunEntry
 from groundwire.store.memory_chain import MemoryChain
 from groundwire.store.memory_effects import MemoryEffects
-from groundwire.store.rules import gone, is_approved, is_lapsed, is_open
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
+from groundwire.store.memory_runs import MemoryRuns
+from groundwire.store.memory_tables import bound, page
+from groundwire.store.rules import is_approved, is_lapsed, is_open
 
 _BLOB_BYTES = 64 * 1024 * 1024
 
@@ -61,6 +60,7 @@ class MemoryStore:
         self._questions: dict[tuple[str, str, str, str], str] = {}
         self._blobs: dict[tuple[str, str, str], bytes] = {}
         self._blob_bytes = 0
+        self._runs = MemoryRuns(self._max_rows)
         self._audit = MemoryChain(chain or Chain(), self._max_rows)
         self._tables: Store | None = None
 
@@ -87,7 +87,7 @@ class MemoryStore:
 
     async def create_session(self, session: Session) -> Session:
         stored = self._sessions.setdefault((session.tenant, session.session_id), session)
-        self._bound(self._sessions)
+        bound(self._sessions, self._max_rows)
         return stored
 
     async def save_session(self, session: Session) -> bool:
@@ -100,7 +100,7 @@ class MemoryStore:
 
     async def list_sessions(self, tenant: str, *, before: str = "", limit: int = 50) -> list[Session]:
         rows = (session for session in reversed(self._sessions.values()) if session.tenant == tenant)
-        return _page(rows, lambda session: (session.session_id,), before, limit)
+        return page(rows, lambda session: (session.session_id,), before, limit)
 
     async def session_totals(self, tenant: str) -> SessionTotals:
         sessions = [session for session in self._sessions.values() if session.tenant == tenant]
@@ -115,7 +115,7 @@ class MemoryStore:
 
     async def save_artifact(self, version: str, body: bytes) -> None:
         self._artifacts.setdefault(version, body)
-        self._bound(self._artifacts)
+        bound(self._artifacts, self._max_rows)
 
     async def load_artifact(self, version: str) -> bytes | None:
         return self._artifacts.get(version)
@@ -189,7 +189,7 @@ class MemoryStore:
         if now is not None:
             self._effects.lapse(tenant, now)
         rows = self._effects.newest_first(tenant)
-        return _page(
+        return page(
             rows, lambda effect: (effect.effect_id,), before, limit, lambda effect: status in {None, effect.status}
         )
 
@@ -218,7 +218,7 @@ class MemoryStore:
             for call in reversed(self._calls.values())
             if call.tenant == tenant and session_id in {None, call.session_id}
         )
-        return _page(
+        return page(
             rows,
             lambda call: (call.call_id, f"{call.session_id}/{call.call_id}"),
             before,
@@ -279,8 +279,8 @@ class MemoryStore:
         self._confirmations[confirmation.confirmation_id] = confirmation
         self._questions.pop(question, None)
         self._questions[question] = confirmation.confirmation_id
-        self._bound(self._confirmations)
-        self._bound(self._questions)
+        bound(self._confirmations, self._max_rows)
+        bound(self._questions, self._max_rows)
         return confirmation
 
     async def get_confirmation(self, tenant: str, confirmation_id: str) -> Confirmation | None:
@@ -311,9 +311,30 @@ class MemoryStore:
         self, tenant: str, *, status: ConfirmationStatus | None = None, before: str = "", limit: int = 50
     ) -> list[Confirmation]:
         rows = (found for found in reversed(self._confirmations.values()) if found.tenant == tenant)
-        return _page(
+        return page(
             rows, lambda found: (found.confirmation_id,), before, limit, lambda found: status in {None, found.status}
         )
+
+    # Runs
+
+    async def create_run(self, run: Run, entries: Sequence[RunEntry]) -> None:
+        with self._lock:
+            self._runs.create(run, entries)
+
+    async def append_run(self, run: Run, entries: Sequence[RunEntry]) -> bool:
+        with self._lock:
+            return self._runs.append(run, entries)
+
+    async def load_run(self, tenant: str, run_id: str) -> Run | None:
+        return self._runs.load(tenant, run_id)
+
+    async def run_entries(self, tenant: str, run_id: str) -> list[RunEntry]:
+        return self._runs.entries(tenant, run_id)
+
+    async def list_runs(
+        self, tenant: str, *, session_id: str | None = None, before: str = "", limit: int = 50
+    ) -> list[Run]:
+        return self._runs.newest_first(tenant, session_id, before, limit)
 
     # The audit chain
 
@@ -350,40 +371,12 @@ class MemoryStore:
         for charge in charges:
             counter = (tenant, charge.name, charge.scope)
             self._counters[counter] = self._counters.get(counter, 0.0) + charge.amount
-        self._bound(self._counters)
+        bound(self._counters, self._max_rows)
 
     def _record(self, closing: Closing) -> None:
         call = closing.call
         if call is not None:
             self._calls.setdefault((call.tenant, call.session_id, call.call_id), call)
-            self._bound(self._calls)
+            bound(self._calls, self._max_rows)
         if closing.charges:
             self._count(closing.entry.tenant, closing.charges)
-
-    def _bound(self, table: dict[K, V]) -> None:
-        if len(table) > self._max_rows:
-            # A tenth at once: finding a dictionary's first key passes by all keys deleted before it.
-            for key in list(islice(table, self._max_rows // 10)):
-                del table[key]
-
-
-def _page(
-    rows: Iterable[V],
-    names: Callable[[V], tuple[str, ...]],
-    before: str,
-    limit: int,
-    wanted: Callable[[V], bool] = lambda _: True,
-) -> list[V]:
-    """The next rows after the one called `before`, which need not itself be wanted any more."""
-    found: list[V] = []
-    seen = not before
-    for row in rows:
-        if len(found) >= limit:
-            break
-        if not seen:
-            seen = before in names(row)
-        elif wanted(row):
-            found.append(row)
-    if not seen:
-        raise gone(before)
-    return found

@@ -20,6 +20,8 @@ from groundwire.contracts.records import (
     UnreadableRecord,
 )
 from groundwire.contracts.results import Evidence
+from groundwire.contracts.runs import Run, RunEntry
+from groundwire.store.rules import RUN_CHANGES
 from groundwire.store.transactions import Row
 
 SESSION_FIELDS = Session.__struct_fields__
@@ -27,6 +29,8 @@ CALL_FIELDS = CallRecord.__struct_fields__
 EFFECT_FIELDS = Effect.__struct_fields__
 CONFIRMATION_FIELDS = Confirmation.__struct_fields__
 ENTRY_FIELDS = AuditEntry.__struct_fields__
+RUN_FIELDS = Run.__struct_fields__
+RUN_ENTRY_FIELDS = RunEntry.__struct_fields__
 AUDIT_FIELDS = ("seq", "previous_hash", "hash", *ENTRY_FIELDS)
 
 _OK = CALL_FIELDS.index("ok")
@@ -86,6 +90,26 @@ def confirmation_of(row: Row) -> Confirmation:
     fields["status"] = ConfirmationStatus(fields["status"])
     fields["arguments"] = parse_json(fields["arguments"])
     return Confirmation(**fields)
+
+
+def run_values(run: Run) -> tuple[object, ...]:
+    return msgspec.structs.astuple(run)
+
+
+def run_changes(run: Run) -> tuple[object, ...]:
+    return tuple(getattr(run, field) for field in RUN_CHANGES)
+
+
+def run_of(row: Row) -> Run:
+    return Run(**dict(zip(RUN_FIELDS, row, strict=True)))
+
+
+def run_entry_values(run: Run, entry: RunEntry) -> tuple[object, ...]:
+    return (run.tenant, run.run_id, *msgspec.structs.astuple(entry))
+
+
+def run_entry_of(row: Row) -> RunEntry:
+    return RunEntry(**dict(zip(RUN_ENTRY_FIELDS, row, strict=True)))
 
 
 def audit_values(record: AuditRecord) -> tuple[object, ...]:

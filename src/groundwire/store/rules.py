@@ -1,12 +1,13 @@
 """The rules that every store follows, free of any database: expiry, decisions, retention, storable text."""
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
 import msgspec
 
 from groundwire.contracts.canonical import canonical_json
-from groundwire.contracts.errors import InvalidJson, NotFound
+from groundwire.contracts.errors import InvalidJson, NotFound, StoreError
 from groundwire.contracts.records import (
     AuditEntry,
     AuditHead,
@@ -17,11 +18,14 @@ from groundwire.contracts.records import (
     EffectStatus,
     Transition,
 )
+from groundwire.contracts.runs import Run, RunEntry
 from groundwire.contracts.texts import storable as storable_text
 
 OPEN_STATUSES = (ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED, ConfirmationStatus.DENIED)
 NOT_STORABLE = (InvalidJson, ValueError, OverflowError, TypeError)
 """How an audit entry shows that it cannot be hashed: lone surrogates, numbers that are none."""
+RUN_CHANGES = ("turn", "model", "outcome", "text", "entries", "updated_at")
+"""What an append replaces in the head of a run. Its ids, its session and its beginning stay."""
 
 
 def is_lapsed(effect: Effect, now: float) -> bool:
@@ -53,6 +57,27 @@ def retention_entry(entry: AuditEntry, removed_to: AuditHead, count: int) -> Aud
 
 def gone(before: str) -> NotFound:
     return NotFound(f"there is no row {before} to go on from", hint="It was removed: start from the first page.")
+
+
+def begun(run: Run, entries: Sequence[RunEntry]) -> Run:
+    """The head of a new run as it is stored."""
+    if run.entries:
+        raise StoreError(f"the new run {run.run_id} cannot have {run.entries} entries already")
+    return appended(run, entries)
+
+
+def appended(run: Run, entries: Sequence[RunEntry]) -> Run:
+    """The head of a run as it is stored with these entries behind those that it counts."""
+    for seq, entry in enumerate(entries, run.entries + 1):
+        if entry.seq != seq:
+            raise StoreError(f"entry {entry.seq} of the run {run.run_id} stands where {seq} must be")
+    return msgspec.structs.replace(
+        run, model=storable_text(run.model), text=storable_text(run.text), entries=run.entries + len(entries)
+    )
+
+
+def run_exists(run: Run) -> StoreError:
+    return StoreError(f"there is already a run {run.run_id}", hint="A run is created once, and then appended to.")
 
 
 def storable(closing: Closing) -> Closing:

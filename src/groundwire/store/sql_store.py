@@ -7,11 +7,12 @@ from groundwire.store.sql_audit import SqlAudit
 from groundwire.store.sql_calls import SqlCalls
 from groundwire.store.sql_confirmations import SqlConfirmations
 from groundwire.store.sql_effects import SqlEffects
+from groundwire.store.sql_runs import SqlRuns
 from groundwire.store.sql_sessions import SqlSessions
 from groundwire.store.writers import Writer
 
 
-class SqlStore(SqlSessions, SqlEffects, SqlCalls, SqlConfirmations, SqlAudit):
+class SqlStore(SqlSessions, SqlEffects, SqlCalls, SqlConfirmations, SqlAudit, SqlRuns):
     """One part per port. Open by itself when first used."""
 
     def __init__(self, reader: Reader, writer: Writer, batches: Batches, database: Database) -> None:

@@ -5,7 +5,16 @@
 from collections.abc import Iterable
 from functools import cache
 
-from groundwire.store.rows import AUDIT_FIELDS, CALL_FIELDS, CONFIRMATION_FIELDS, EFFECT_FIELDS, SESSION_FIELDS
+from groundwire.store.rows import (
+    AUDIT_FIELDS,
+    CALL_FIELDS,
+    CONFIRMATION_FIELDS,
+    EFFECT_FIELDS,
+    RUN_ENTRY_FIELDS,
+    RUN_FIELDS,
+    SESSION_FIELDS,
+)
+from groundwire.store.rules import RUN_CHANGES
 
 BY_NUMBER = "/* by number */"
 """Where SQLite is to read rows in their order: left alone, it takes any index that begins with the tenant, and then
@@ -29,6 +38,7 @@ _SESSION = _columns(SESSION_FIELDS)
 _CALL = _columns(CALL_FIELDS)
 _EFFECT = _columns(EFFECT_FIELDS)
 _CONFIRMATION = _columns(CONFIRMATION_FIELDS)
+_RUN = _columns(RUN_FIELDS)
 _AUDIT = _columns(AUDIT_FIELDS)
 _SESSION_CHANGES = (
     *(field for field in SESSION_FIELDS if field not in {"tenant", "session_id", "version"}),
@@ -145,6 +155,19 @@ LIST_CONFIRMATIONS = (
 LIST_ALL_CONFIRMATIONS = (
     f"SELECT {_CONFIRMATION} FROM confirmations WHERE tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
 )
+
+# Runs
+INSERT_RUN = _insert("runs", RUN_FIELDS) + " ON CONFLICT DO NOTHING"
+UPDATE_RUN = f"UPDATE runs SET {_assign(RUN_CHANGES, 4)} WHERE tenant = $1 AND run_id = $2 AND entries = $3"
+INSERT_RUN_ENTRY = _insert("run_entries", ("tenant", "run_id", *RUN_ENTRY_FIELDS))
+SELECT_RUN = f"SELECT {_RUN} FROM runs WHERE tenant = $1 AND run_id = $2"
+SELECT_RUN_ENTRIES = (
+    f"SELECT {_columns(RUN_ENTRY_FIELDS)} FROM run_entries WHERE tenant = $1 AND run_id = $2 ORDER BY seq"
+)
+RUN_SEQ = "SELECT seq FROM runs WHERE tenant = $1 AND run_id = $2"
+_NEWEST_RUNS = "tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+LIST_RUNS = f"SELECT {_RUN} FROM runs WHERE session_id = $4 AND {_NEWEST_RUNS}"
+LIST_ALL_RUNS = f"SELECT {_RUN} FROM runs {BY_NUMBER} WHERE {_NEWEST_RUNS}"
 
 # The audit chain
 SELECT_HEAD = "SELECT seq, hash FROM audit_head WHERE id = 1"

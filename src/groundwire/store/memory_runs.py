@@ -1,0 +1,63 @@
+"""The runs of the memory store. Ended ones are bounded, by number and by size; one that goes on is never dropped."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from groundwire.contracts.runs import Run, RunEntry
+from groundwire.store.memory_tables import page
+from groundwire.store.rules import RUN_CHANGES, appended, begun, run_exists
+
+Key: TypeAlias = tuple[str, str]
+
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+class MemoryRuns:
+    def __init__(self, max_runs: int) -> None:
+        self._max_runs = max_runs
+        self._runs: dict[Key, Run] = {}
+        self._entries: dict[Key, list[RunEntry]] = {}
+        self._bytes = 0
+
+    def create(self, run: Run, entries: Sequence[RunEntry]) -> None:
+        key, head = (run.tenant, run.run_id), begun(run, entries)
+        if key in self._runs:
+            raise run_exists(run)
+        self._entries[key] = []
+        self._put(key, head, entries)
+
+    def append(self, run: Run, entries: Sequence[RunEntry]) -> bool:
+        key, head = (run.tenant, run.run_id), appended(run, entries)
+        stored = self._runs.get(key)
+        if stored is None or stored.entries != run.entries:
+            return False
+        changes = {field: getattr(head, field) for field in RUN_CHANGES}
+        self._put(key, msgspec.structs.replace(stored, **changes), entries)
+        return True
+
+    def load(self, tenant: str, run_id: str) -> Run | None:
+        return self._runs.get((tenant, run_id))
+
+    def entries(self, tenant: str, run_id: str) -> list[RunEntry]:
+        return list(self._entries.get((tenant, run_id), ()))
+
+    def newest_first(self, tenant: str, session_id: str | None, before: str, limit: int) -> list[Run]:
+        rows = (run for run in reversed(self._runs.values()) if run.tenant == tenant)
+        return page(rows, lambda run: (run.run_id,), before, limit, lambda run: session_id in {None, run.session_id})
+
+    def _put(self, key: Key, head: Run, entries: Sequence[RunEntry]) -> None:
+        self._runs[key] = head
+        self._entries[key].extend(entries)
+        self._bytes += sum(len(entry.body) for entry in entries)
+        if len(self._runs) > self._max_runs or self._bytes > _MAX_BYTES:
+            self._make_room(key)
+
+    def _make_room(self, newest: Key) -> None:
+        """Let the oldest ended runs go, until a tenth is free."""
+        for key in [key for key, run in self._runs.items() if run.outcome and key != newest]:
+            if len(self._runs) <= self._max_runs * 0.9 and self._bytes <= _MAX_BYTES * 0.9:
+                return
+            del self._runs[key]
+            self._bytes -= sum(len(entry.body) for entry in self._entries.pop(key))

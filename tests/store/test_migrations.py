@@ -1,0 +1,66 @@
+"""A store that an earlier version made is brought up to date, and keeps what is in it."""
+
+import asyncio
+import sqlite3
+
+import asyncpg
+import pytest
+
+from groundwire.store import open_url
+from groundwire.store.migrations import OWN, migrate, own_scripts
+from groundwire.store.postgres import PostgresTransaction
+from groundwire.store.sqlite import SqliteTransaction
+from tests.conformance.builders import run, run_entries, session
+
+INSERT_ARTIFACT = "INSERT INTO artifacts (version, body) VALUES ($1, $2)"
+FIRST = "0001_tables.sql"
+
+
+async def fill(transaction, scripts):
+    """The tables of the first version, with a row in them."""
+    await migrate(transaction, OWN, [script for script in scripts if script[0] == FIRST])
+    await transaction.change(INSERT_ARTIFACT, "v1", b"kept")
+
+
+async def fill_server(url):
+    connection = await asyncpg.connect(url)
+    async with connection.transaction():
+        await fill(PostgresTransaction(connection), own_scripts("postgres"))
+    await connection.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def early_url(request, tmp_path):
+    """A store that has only the first version's tables."""
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        asyncio.run(fill_server(url))
+        return url
+    connection = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    asyncio.run(fill(SqliteTransaction(connection), own_scripts("sqlite")))
+    connection.close()
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+async def test_a_store_of_the_first_version_keeps_its_rows_and_gains_runs(early_url):
+    store = open_url(early_url)
+    await store.open()
+    assert await store.load_artifact("v1") == b"kept"
+    await store.create_session(session())
+    await store.create_run(run(), run_entries(1, b"one"))
+    assert await store.run_entries("acme", "run_1") == run_entries(1, b"one")
+    await store.shut()
+
+
+async def test_several_who_open_an_earlier_store_at_once_upgrade_it_once(early_url):
+    stores = [open_url(early_url) for _ in range(5)]
+    await asyncio.gather(*(store.open() for store in stores))
+    applied = await stores[0].database.fetch("SELECT name FROM schema_migrations WHERE app = $1 ORDER BY name", OWN)
+    assert [row["name"] for row in applied] == [FIRST, "0002_runs.sql"]
+    assert [await store.list_runs("acme") for store in stores] == [[]] * 5
+    for store in stores:
+        await store.shut()
+
+
+def test_both_databases_have_scripts_of_the_same_names():
+    assert [name for name, _ in own_scripts("sqlite")] == [name for name, _ in own_scripts("postgres")]
