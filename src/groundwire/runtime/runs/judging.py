@@ -13,6 +13,7 @@ class Carry(Struct, frozen=True, kw_only=True, tag_field="kind", tag="carry"):
     """Carry out the calls of the reply, and ask again."""
 
     kind: ClassVar[Literal["carry"]] = "carry"
+    keep: ClassVar[bool] = True
 
 
 class Repair(Struct, frozen=True, kw_only=True, tag_field="kind", tag="repair"):
@@ -31,6 +32,7 @@ class GoOn(Struct, frozen=True, kw_only=True, tag_field="kind", tag="go_on"):
     """The model paused in the middle of its own work: ask again with what it has so far."""
 
     kind: ClassVar[Literal["go_on"]] = "go_on"
+    keep: ClassVar[bool] = True
 
 
 class Finish(Struct, frozen=True, kw_only=True, tag_field="kind", tag="finish"):
@@ -40,6 +42,8 @@ class Finish(Struct, frozen=True, kw_only=True, tag_field="kind", tag="finish"):
     outcome: Outcome
     keep: bool = True
 
+
+CARRY, GO_ON = Carry(), GoOn()
 
 Judgement: TypeAlias = Carry | Repair | GoOn | Finish
 
@@ -72,9 +76,9 @@ def judge(reply: Reply) -> Judgement:
     if reason in _BROKEN:
         return Repair(outcome=Outcome.UNEXPECTED_ANSWER)
     if calls:
-        return Carry()
+        return CARRY
     if reason is FinishReason.PAUSED:
-        return GoOn()
+        return GO_ON
     if reason in _CUT:
         return Finish(outcome=Outcome.CUT_OFF) if reply.text.strip() else Repair(outcome=Outcome.CUT_OFF)
     if reply.text.strip() or _holds_more(reply):

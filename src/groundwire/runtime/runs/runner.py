@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from groundwire.contracts.errors import StoreError
 from groundwire.contracts.events import Event, RunEnded, RunStarted
-from groundwire.contracts.failures import FailureKind
-from groundwire.contracts.messages import say
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.messages import Item, say
 from groundwire.contracts.ports import Clock, Provider, RunStore
 from groundwire.contracts.replies import Reply, Usage
 from groundwire.contracts.runs import (
@@ -28,9 +28,20 @@ from groundwire.contracts.runs import (
     Planned,
     Resulted,
 )
-from groundwire.runtime.runs.asking import Asked
+from groundwire.runtime.runs.asking import ask
 from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, result_item
-from groundwire.runtime.runs.judging import Carry, Finish, GoOn, Judgement, Repair, judge, notice_for, refusal_text
+from groundwire.runtime.runs.judging import (
+    CARRY,
+    GO_ON,
+    Carry,
+    Finish,
+    GoOn,
+    Judgement,
+    Repair,
+    judge,
+    notice_for,
+    refusal_text,
+)
 from groundwire.runtime.runs.outputs import ask_again, read_output
 from groundwire.runtime.runs.plans import digest_of, make_plan, to_request, to_send_options
 from groundwire.runtime.runs.state import RunState
@@ -65,47 +76,76 @@ class Runner:
         self._price = price
 
     async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncIterator[Event]:
-        """Go on from wherever the state is, and end with `run.ended`. `live`: in pieces, as they come."""
-        yield RunStarted(run_id=state.run.run_id, session_id=turn.session_id)
+        """The events of the run, from wherever the state is to `run.ended`. `live`: as they come, in pieces."""
+        follower = turn.on_event
+        try:
+            if live:
+                async for event in _as_they_come(self._loop(state, turn, live=True), turn):
+                    yield event
+                return
+            events: list[Event] = []
+            turn.on_event = events.append
+            await self._loop(state, turn, live=False)
+            for event in events:
+                yield event
+        finally:
+            turn.on_event = follower
+
+    async def _loop(self, state: RunState, turn: Turn, *, live: bool) -> None:
+        turn.emit(RunStarted(run_id=state.run.run_id, session_id=turn.session_id))
         turn.pauses = state.options.approvals == "pause"
         turn.awaited = state.waiting
         turn.history = state.messages()
-        judgement: Judgement | None = Carry() if state.open_calls else None
+        judgement: Judgement = CARRY if state.open_calls else GO_ON
         try:
             while True:
-                match judgement:
-                    case Carry():
-                        async for event in self._carry(state, turn, live=live):
-                            yield event
-                        outcome = Outcome.AWAITING_APPROVAL if state.waiting else None
-                    case Repair():
-                        outcome = self._repair(state, judgement)
-                    case Finish():
-                        outcome = judgement.outcome
-                    case GoOn() | None:
-                        outcome = None
-                outcome = outcome or self._exceeded(state)
+                outcome = await self._follow(state, turn, judgement) or self._exceeded(state)
                 if outcome is not None:
                     break
-                asked = Asked()
-                async for event in self._ask(state, turn, asked, live=live):
-                    yield event
-                judgement = self._take(state, turn, asked)
-            yield await self._end(state, turn, outcome)
-        except (asyncio.CancelledError, GeneratorExit):
+                judgement = await self._ask(state, turn, live=live)
+            await self._end(state, turn, outcome)
+        except asyncio.CancelledError:
             if state.outcome is None:
                 await asyncio.shield(self._end(state, turn, Outcome.CANCELLED))
             raise
 
-    async def _ask(self, state: RunState, turn: Turn, asked: Asked, *, live: bool) -> AsyncIterator[Event]:
+    async def _follow(self, state: RunState, turn: Turn, judgement: Judgement) -> Outcome | None:
+        """Do what was decided; the outcome if that was the end of it."""
+        match judgement:
+            case Carry():
+                await self._carry(state, turn)
+                return Outcome.AWAITING_APPROVAL if state.waiting else None
+            case Repair():
+                return self._repair(state, judgement)
+            case Finish():
+                return judgement.outcome
+            case GoOn():
+                return None
+
+    async def _ask(self, state: RunState, turn: Turn, *, live: bool) -> Judgement:
+        """One request to the model; what came back is written down, and what follows from it is decided."""
         plan = self._plan(state, turn)
-        asked.fingerprint = state.fingerprints.take(state.plan_digest)
-        asked.began = self._clock.monotonic()
+        fingerprint, began = state.fingerprints.take(state.plan_digest), self._clock.monotonic()
         limit = state.options.limits.max_seconds
         left = None if limit is None else max(limit - state.seconds, 0.001)
-        request = to_request(plan, state.items, stream=live)
-        async for event in asked.ask(self._provider, request, to_send_options(plan, timeout=left), state.steps + 1):
-            yield event
+        request, options = to_request(plan, state.items, stream=live), to_send_options(plan, timeout=left)
+        said = await ask(self._provider, request, options, turn, state.steps + 1)
+        if isinstance(said, Failure):
+            return self._after_failure(state, said)
+        judgement = self._refined(state, turn, said, judge(said))
+        state.record(
+            Answered(
+                step=state.steps + 1,
+                fingerprint=fingerprint,
+                reply=said,
+                kept=judgement.keep,
+                duration_ms=round((self._clock.monotonic() - began) * 1000, 3),
+                cost=None if said.usage is None else self._price(said.model or state.options.model, said.usage),
+            )
+        )
+        if said.usage is not None:
+            turn.note_context(said.usage.input)
+        return judgement
 
     def _plan(self, state: RunState, turn: Turn) -> Plan:
         """Made anew only when what is on offer has changed."""
@@ -120,30 +160,8 @@ class Runner:
         assert state.plan is not None  # noqa: S101 - set by the line above, or earlier
         return state.plan
 
-    def _take(self, state: RunState, turn: Turn, asked: Asked) -> Judgement:
-        """Write down what came back, and decide what follows."""
-        reply = asked.reply
-        if reply is None:
-            return self._after_failure(state, asked)
-        judgement = self._refined(state, turn, reply, judge(reply))
-        state.record(
-            Answered(
-                step=state.steps + 1,
-                fingerprint=asked.fingerprint,
-                reply=reply,
-                kept=isinstance(judgement, (Carry, GoOn)) or judgement.keep,
-                duration_ms=round((self._clock.monotonic() - asked.began) * 1000, 3),
-                cost=None if reply.usage is None else self._price(reply.model or state.options.model, reply.usage),
-            )
-        )
-        if reply.usage is not None:
-            turn.note_context(reply.usage.input)
-        return judgement
-
-    def _after_failure(self, state: RunState, asked: Asked) -> Judgement:
-        failure, settings = asked.failure, state.options.settings
-        if failure is None:
-            raise AssertionError("a model either answers or fails")
+    def _after_failure(self, state: RunState, failure: Failure) -> Judgement:
+        settings = state.options.settings
         state.record(Failed(step=state.steps + 1, failure=failure))
         if failure.kind is FailureKind.MALFORMED_CALL:
             return Repair(outcome=Outcome.MALFORMED_CALL)
@@ -154,7 +172,7 @@ class Runner:
         has_tools = state.plan is not None and bool(state.plan.tools)
         if settings.tool_use_mode == "relaxed" and has_tools and state.failures <= settings.fallback_retry_count:
             state.record(Added(items=(), reason=Outcome.PROVIDER_ERROR, without_tools=True))
-            return GoOn()
+            return GO_ON
         return Finish(outcome=Outcome.PROVIDER_ERROR, keep=False)
 
     def _refined(self, state: RunState, turn: Turn, reply: Reply, judgement: Judgement) -> Judgement:
@@ -190,27 +208,24 @@ class Runner:
         state.record(Added(items=items, reason=wanted.outcome, without_tools=without_tools, is_repair=True))
         return None
 
-    async def _carry(self, state: RunState, turn: Turn, *, live: bool) -> AsyncIterator[Event]:
+    async def _carry(self, state: RunState, turn: Turn) -> None:
         calls, settings = state.open_calls, state.options.settings
         if any(is_action(turn, item.call.name) for item in calls):
             await self._write(state)  # before anything happens that cannot be repeated
-        done: list[Any] = []
-
-        async def work() -> None:
-            done.extend(await carry_out(self._execute, turn, calls, settings))
-            await self._after_batch(turn)
-
-        async for event in _events_during(work(), turn, live=live):
-            yield event
-        waiting = {
-            item.call.call_id: carried[1].confirmation_id
-            for item, carried in zip(calls, done, strict=True)
-            if carried is not None and carried[1] is not None
-        }
+        done = await carry_out(self._execute, turn, calls, settings)
+        await self._after_batch(turn)
+        items: list[Item] = []
+        waiting: dict[str, str] = {}
+        for item, carried in zip(calls, done, strict=True):
+            if carried is None:
+                continue
+            if carried[1] is not None:
+                waiting[item.call.call_id] = carried[1].confirmation_id
+            else:
+                items.append(result_item(item.call, carried[0], settings))
         if waiting:
             state.record(Paused(waiting=waiting))
             return
-        items = [result_item(item.call, carried[0], settings) for item, carried in zip(calls, done, strict=True)]
         state.record(Resulted(items=tuple(items)))
         turn.awaited = {}
 
@@ -226,7 +241,7 @@ class Runner:
             return Outcome.COST_LIMIT
         return None
 
-    async def _end(self, state: RunState, turn: Turn, outcome: Outcome) -> RunEnded:
+    async def _end(self, state: RunState, turn: Turn, outcome: Outcome) -> None:
         text = _final_text(state, outcome)
         if not text and state.options.notices:
             text = notice_for(outcome)
@@ -243,7 +258,7 @@ class Runner:
         )
         turn.is_paused = outcome in RESUMABLE
         await self._write(state)
-        return RunEnded(run_id=state.run.run_id, outcome=outcome.value, text=text)
+        turn.emit(RunEnded(run_id=state.run.run_id, outcome=outcome.value, text=text))
 
     async def _write(self, state: RunState) -> None:
         run, entries = state.unwritten()
@@ -261,28 +276,17 @@ def _final_text(state: RunState, outcome: Outcome) -> str:
     return reply.text if is_answer and not reply.calls else ""
 
 
-async def _events_during(work: Coroutine[Any, Any, None], turn: Turn, *, live: bool) -> AsyncIterator[Event]:
-    """The events of the turn while the work goes on, or after it where nobody watches."""
-    follower = turn.on_event
+async def _as_they_come(work: Coroutine[Any, Any, None], turn: Turn) -> AsyncIterator[Event]:
+    """The events of the turn while the work goes on. Whoever stops listening stops the work."""
+    queue: asyncio.Queue[Event | None] = asyncio.Queue()
+    turn.on_event = queue.put_nowait
+    task = asyncio.get_running_loop().create_task(work)
+    task.add_done_callback(lambda _: queue.put_nowait(None))
     try:
-        if not live:
-            kept: list[Event] = []
-            turn.on_event = kept.append
-            await work
-            for event in kept:
-                yield event
-            return
-        queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        turn.on_event = queue.put_nowait
-        task = asyncio.get_running_loop().create_task(work)
-        task.add_done_callback(lambda _: queue.put_nowait(None))
-        try:
-            while (arrived := await queue.get()) is not None:
-                yield arrived
-            await task
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait((task,))
+        while (event := await queue.get()) is not None:
+            yield event
+        await task
     finally:
-        turn.on_event = follower
+        if not task.done():
+            task.cancel()
+            await asyncio.wait((task,))
