@@ -12,7 +12,7 @@ from groundwire.assembly import Runtime, Settings, open_models
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
-from groundwire.contracts.events import CallFinished, CallStarted, Event
+from groundwire.contracts.events import CallFinished, CallStarted, Event, RunEnded
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import Item, Message, Part, TextPart
 from groundwire.contracts.ports import Provider, Store
@@ -189,11 +189,21 @@ class Agent:
         return state
 
     async def _events(self, state: RunState, *, live: bool, resumed: bool) -> AsyncIterator[Event]:
+        """`run.ended` comes last, when everything that the run did is durable."""
+        afterwards: list[Event] = []
         options = state.options.for_turn(state.run.run_id)
-        number = state.run.turn if resumed else None
-        async with self.runtime.run_turn(options, number=number) as turn:
+        options["on_event"] = afterwards.append
+        ended: Event | None = None
+        async with self.runtime.run_turn(options, number=state.run.turn if resumed else None) as turn:
             async for event in self._runner.run(state, turn, live=live):
-                yield event
+                if isinstance(event, RunEnded):
+                    ended = event
+                else:
+                    yield event
+        for event in afterwards:
+            yield event
+        if ended is not None:
+            yield ended
 
     async def _collect(self, state: RunState, *, resumed: bool) -> RunResult:
         events = [event async for event in self._events(state, live=False, resumed=resumed)]
