@@ -1,4 +1,3 @@
-# ruff: noqa: ANN - the peers' files, whose contract this one follows, have no annotations
 """Our loop under the same contract as the peers: one tool, a model that answers from a counter, CPU time per call.
 
 STORE chooses where state lives (default `memory://`); all policies, the ledger and the audit chain are on in any case.

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from groundwire.agent import Agent, RunResult, attach
     from groundwire.assembly import AuditSettings, Runtime, Settings, StoreSettings, load_settings, open_models
     from groundwire.contracts.errors import ErrorDetail, ErrorType, GroundwireError, ProviderError, ToolError
     from groundwire.contracts.failures import FailureKind
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, TextDelta
     from groundwire.contracts.requests import FunctionTool, ModelRequest, OutputFormat, SendOptions, ToolChoice
     from groundwire.contracts.results import ToolResult
+    from groundwire.contracts.runs import Outcome
     from groundwire.contracts.tools import Budget, Gate, Ground, ToolPolicy, Variant
     from groundwire.registry import Registry, Tool, tool
     from groundwire.runtime.context import Context
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from groundwire.runtime.ledger import LedgerTimes
     from groundwire.runtime.metrics import to_prometheus
     from groundwire.runtime.policies.limits import ASSISTANT_PROFILE, Overrides, PolicyRule, Profile
+    from groundwire.runtime.runs import presets
+    from groundwire.runtime.runs.options import RunLimits
+    from groundwire.runtime.runs.settings import RunSettings
     from groundwire.runtime.turns import Turn
 
 __version__ = "0.1.0"
@@ -27,6 +32,7 @@ __version__ = "0.1.0"
 # Looked up on first use, so that importing groundwire costs next to nothing.
 _HOMES = {
     "ASSISTANT_PROFILE": "groundwire.runtime.policies.limits",
+    "Agent": "groundwire.agent",
     "AuditSettings": "groundwire.assembly",
     "Budget": "groundwire.contracts.tools",
     "ConfirmationStatus": "groundwire.contracts.records",
@@ -44,6 +50,7 @@ _HOMES = {
     "LedgerTimes": "groundwire.runtime.ledger",
     "Message": "groundwire.contracts.messages",
     "ModelRequest": "groundwire.contracts.requests",
+    "Outcome": "groundwire.contracts.runs",
     "OutputFormat": "groundwire.contracts.requests",
     "Overrides": "groundwire.runtime.policies.limits",
     "PolicyRule": "groundwire.runtime.policies.limits",
@@ -55,6 +62,9 @@ _HOMES = {
     "ReplyEnded": "groundwire.contracts.replies",
     "ReplyPart": "groundwire.contracts.replies",
     "ResultItem": "groundwire.contracts.messages",
+    "RunLimits": "groundwire.runtime.runs.options",
+    "RunResult": "groundwire.agent",
+    "RunSettings": "groundwire.runtime.runs.settings",
     "Runtime": "groundwire.assembly",
     "SendOptions": "groundwire.contracts.requests",
     "Settings": "groundwire.assembly",
@@ -68,8 +78,10 @@ _HOMES = {
     "ToolResult": "groundwire.contracts.results",
     "Turn": "groundwire.runtime.turns",
     "Variant": "groundwire.contracts.tools",
+    "attach": "groundwire.agent",
     "load_settings": "groundwire.assembly",
     "open_models": "groundwire.assembly",
+    "presets": "groundwire.runtime.runs.presets",
     "say": "groundwire.contracts.messages",
     "to_prometheus": "groundwire.runtime.metrics",
     "tool": "groundwire.registry",
@@ -77,6 +89,7 @@ _HOMES = {
 
 __all__ = [
     "ASSISTANT_PROFILE",
+    "Agent",
     "AuditSettings",
     "Budget",
     "ConfirmationStatus",
@@ -94,6 +107,7 @@ __all__ = [
     "LedgerTimes",
     "Message",
     "ModelRequest",
+    "Outcome",
     "OutputFormat",
     "Overrides",
     "PolicyRule",
@@ -105,6 +119,9 @@ __all__ = [
     "ReplyEnded",
     "ReplyPart",
     "ResultItem",
+    "RunLimits",
+    "RunResult",
+    "RunSettings",
     "Runtime",
     "SendOptions",
     "Settings",
@@ -118,8 +135,10 @@ __all__ = [
     "ToolResult",
     "Turn",
     "Variant",
+    "attach",
     "load_settings",
     "open_models",
+    "presets",
     "say",
     "to_prometheus",
     "tool",
@@ -129,4 +148,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'groundwire' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    return home if name == "presets" else getattr(home, name)

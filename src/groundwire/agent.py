@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
@@ -14,7 +15,7 @@ from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.events import CallFinished, CallStarted, Event, RunEnded
 from groundwire.contracts.failures import Failure
-from groundwire.contracts.messages import Item, Message, Part, TextPart
+from groundwire.contracts.messages import Item, MediaPart, Message, Part, TextPart
 from groundwire.contracts.ports import Provider, Store
 from groundwire.contracts.replies import Usage
 from groundwire.contracts.requests import OutputFormat
@@ -252,6 +253,23 @@ def read_prompt(prompt: Prompt, turn: int) -> Message | None:
     parts = tuple(prompt) if isinstance(prompt, Sequence) else (prompt,)
     given = tuple(TextPart(text=part) if isinstance(part, str) else part for part in parts)
     return Message(role="user", parts=given, turn=turn)
+
+
+def attach(source: str | Path | bytes, media_type: str = "", *, name: str | None = None) -> MediaPart:
+    """An image, a sound or a file for a prompt: by its bytes, its path, or its address on the web."""
+    if isinstance(source, str) and source.startswith(("https://", "http://")):
+        return MediaPart(media_type=media_type or guess_type(source)[0] or "image/*", url=source, name=name)
+    if isinstance(source, bytes):
+        if not media_type:
+            raise ConfigError("bytes need their media type", hint='attach(data, "image/png")')
+        return MediaPart(media_type=media_type, data=source, name=name)
+    file = Path(source)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
+    kind = media_type or guess_type(file.name)[0] or "application/octet-stream"
+    return MediaPart(media_type=kind, data=data, name=name or file.name)
 
 
 def output_format(output: Any) -> OutputFormat | None:
