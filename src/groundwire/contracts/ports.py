@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from groundwire.contracts.records import (
+    Agreement,
     AuditEntry,
     AuditHead,
     AuditRecord,
@@ -217,8 +218,12 @@ class ConfirmationStore(Protocol):
         note: str,
         now: float,
         entry: AuditEntry | None = None,
+        instead: Agreement | None = None,
     ) -> bool:
-        """Approve or deny, if it is still open and not expired; `entry` is audited together with it."""
+        """Approve or deny, if it is still open and not expired; `entry` is audited together with it.
+
+        With `instead`, the question from then on is about those arguments.
+        """
         ...
 
     async def list_confirmations(

@@ -232,6 +232,15 @@ class Confirmation(Struct, frozen=True, kw_only=True):
     decided_at: float | None = None
     decided_by: str = ""
     note: str = ""
+    edited: bool = False
+    """Whether the person changed the arguments; `arguments` are then theirs."""
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """Arguments that a person agreed to in place of those that were asked about."""
+
+    arguments: JsonValue
+    input_digest: str
 
 
 class ToolSample(Struct, frozen=True, kw_only=True):

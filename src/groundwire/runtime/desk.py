@@ -3,10 +3,11 @@
 import msgspec
 
 from groundwire.contracts.audit import RETENTION_KIND
-from groundwire.contracts.canonical import digest, digest_bytes
+from groundwire.contracts.canonical import JsonObject, digest, digest_bytes
 from groundwire.contracts.errors import NotFound
 from groundwire.contracts.ports import Clock, Ids, Store
 from groundwire.contracts.records import (
+    Agreement,
     AuditEntry,
     Closing,
     Confirmation,
@@ -32,7 +33,14 @@ class Desk:
         return [item for item in found if status is not ConfirmationStatus.PENDING or item.expires_at > now]
 
     async def decide(
-        self, tenant: str, confirmation_id: str, status: ConfirmationStatus, *, by: str, note: str
+        self,
+        tenant: str,
+        confirmation_id: str,
+        status: ConfirmationStatus,
+        *,
+        by: str,
+        note: str,
+        arguments: JsonObject | None = None,
     ) -> Confirmation:
         question = await self._store.get_confirmation(tenant, confirmation_id)
         if question is None:
@@ -45,10 +53,15 @@ class Desk:
             reason=note,
         )
         now = self._clock.now()
+        instead: Agreement | None = None
+        if arguments is not None and digest(arguments) != question.input_digest:
+            instead = Agreement(arguments=arguments, input_digest=digest(arguments))
+            entry = msgspec.structs.replace(entry, output_hash=instead.input_digest)
         if await self._store.decide_confirmation(
-            tenant, confirmation_id, status, by=by, note=note, now=now, entry=entry
+            tenant, confirmation_id, status, by=by, note=note, now=now, entry=entry, instead=instead
         ):
-            return msgspec.structs.replace(question, status=status, decided_by=by, note=note, decided_at=now)
+            decided = msgspec.structs.replace(question, status=status, decided_by=by, note=note, decided_at=now)
+            return decided if instead is None else msgspec.structs.replace(decided, arguments=arguments, edited=True)
         state = "expired" if question.status is ConfirmationStatus.PENDING else question.status.value
         raise NotFound(f"approval {confirmation_id!r} cannot be decided: it is {state}")
 

@@ -200,17 +200,26 @@ class Runtime:
 
     async def carry(self, turn: Turn, call: ToolCall) -> tuple[ToolResult, Confirmation | None]:
         """A model's call inside a turn. With an approval, it waits for that one: the call is open, the result is none."""
+        edited = await self._edited(turn, call.call_id)
         attempt = Attempt(
             turn,
             name=storable(call.name)[:NAME_CHARS],
-            raw=raw_of(call.raw),
+            raw=raw_of(call.raw) if edited is None else dump_json(edited.arguments).decode(),
             call_id=_kept_id(call.call_id),
             caller="model",
             given_id=True,
         )
         attempt.origin = call.origin
+        if edited is not None:
+            attempt.warn(f"The arguments were changed by the person who agreed, to {attempt.raw}.")
         result = await self._start(attempt)
         return result, attempt.confirmation if attempt.is_waiting else None
+
+    async def _edited(self, turn: Turn, call_id: str) -> Confirmation | None:
+        """The agreement that a call waited for, if it is about other arguments than the model's."""
+        waited_for = turn.awaited.get(call_id)
+        answer = None if waited_for is None else await self.store.get_confirmation(turn.tenant, waited_for)
+        return answer if answer is not None and answer.edited else None
 
     @asynccontextmanager
     async def run_turn(self, options: TurnOptions, *, number: int | None = None) -> AsyncIterator[Turn]:
@@ -222,10 +231,18 @@ class Runtime:
         await self.open()
         return await self._sessions.end(tenant, session)
 
-    async def approve(self, confirmation_id: str, *, by: str, note: str = "", tenant: str = "default") -> Confirmation:
-        """Agree to a call: the same call then passes once."""
+    async def approve(
+        self,
+        confirmation_id: str,
+        *,
+        by: str,
+        note: str = "",
+        arguments: JsonObject | None = None,
+        tenant: str = "default",
+    ) -> Confirmation:
+        """Agree to a call: the same call then passes once; with `arguments`, only with these in place of its own."""
         await self.open()
-        return await self._decide(tenant, confirmation_id, ConfirmationStatus.APPROVED, by, note)
+        return await self._decide(tenant, confirmation_id, ConfirmationStatus.APPROVED, by, note, arguments)
 
     async def deny(self, confirmation_id: str, *, by: str, note: str = "", tenant: str = "default") -> Confirmation:
         """Refuse a call: the same call is then refused until the question runs out."""
@@ -388,9 +405,15 @@ class Runtime:
         turn.rebuild(records[::-1], decode_result)
 
     async def _decide(
-        self, tenant: str, confirmation_id: str, status: ConfirmationStatus, by: str, note: str
+        self,
+        tenant: str,
+        confirmation_id: str,
+        status: ConfirmationStatus,
+        by: str,
+        note: str,
+        arguments: JsonObject | None = None,
     ) -> Confirmation:
-        decided = await self._desk.decide(tenant, confirmation_id, status, by=by, note=note)
+        decided = await self._desk.decide(tenant, confirmation_id, status, by=by, note=note, arguments=arguments)
         await self._flush()
         return decided
 

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from groundwire.contracts.audit import Chain
+from groundwire.contracts.canonical import dump_json
 from groundwire.contracts.errors import StoreError
 from groundwire.contracts.records import (
+    Agreement,
     AuditEntry,
     AuditHead,
     AuditRecord,
@@ -268,6 +270,16 @@ async def create_confirmation(transaction: Transaction, confirmation: Confirmati
         if rows:
             return confirmation_of(rows[0])
     raise StoreError(f"the question {confirmation.confirmation_id} could not be stored", hint="Is its id in use?")
+
+
+async def edit_confirmation(transaction: Transaction, tenant: str, confirmation_id: str, instead: Agreement) -> None:
+    """Let a question be about other arguments; it is then the only one of that binding."""
+    rows = await transaction.fetch(sql.SELECT_CONFIRMATION, tenant, confirmation_id)
+    asked = confirmation_of(rows[0])
+    binding = (tenant, asked.session_id, asked.tool, instead.input_digest)
+    await transaction.change(sql.RETIRE_OTHERS, *binding, confirmation_id)
+    arguments = dump_json(instead.arguments).decode()
+    await transaction.change(sql.EDIT_CONFIRMATION, tenant, confirmation_id, instead.input_digest, arguments)
 
 
 async def create_session(transaction: Transaction, session: Session) -> Session:

@@ -14,6 +14,7 @@ from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import StoreError
 from groundwire.contracts.ports import Database, Store
 from groundwire.contracts.records import (
+    Agreement,
     AuditEntry,
     AuditHead,
     AuditRecord,
@@ -297,11 +298,17 @@ class MemoryStore:
         note: str,
         now: float,
         entry: AuditEntry | None = None,
+        instead: Agreement | None = None,
     ) -> bool:
         found = await self.get_confirmation(tenant, confirmation_id)
         if found is None or found.status != ConfirmationStatus.PENDING or found.expires_at <= now:
             return False
         decided = msgspec.structs.replace(found, status=status, decided_at=now, decided_by=by, note=note)
+        if instead is not None:
+            decided = msgspec.structs.replace(
+                decided, arguments=instead.arguments, input_digest=instead.input_digest, edited=True
+            )
+            self._questions[tenant, found.session_id, found.tool, instead.input_digest] = confirmation_id
         self._confirmations[confirmation_id] = decided
         if entry is not None:
             self._audit.append(entry)

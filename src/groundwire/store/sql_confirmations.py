@@ -1,6 +1,6 @@
 """Questions to people, and what they decided."""
 
-from groundwire.contracts.records import AuditEntry, Confirmation, ConfirmationStatus
+from groundwire.contracts.records import Agreement, AuditEntry, Confirmation, ConfirmationStatus
 from groundwire.store import ledger
 from groundwire.store import statements as sql
 from groundwire.store.ledger import Links
@@ -39,12 +39,15 @@ class SqlConfirmations(SqlAccess):
         note: str,
         now: float,
         entry: AuditEntry | None = None,
+        instead: Agreement | None = None,
     ) -> bool:
         decision = (tenant, confirmation_id, status.value, by, note, now)
 
         async def change(transaction: Transaction, links: Links) -> bool:
             if not await transaction.change(sql.DECIDE_CONFIRMATION, *decision):
                 return False
+            if instead is not None:
+                await ledger.edit_confirmation(transaction, tenant, confirmation_id, instead)
             if entry is not None:
                 await links.append(entry)
             return True

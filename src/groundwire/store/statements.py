@@ -143,6 +143,11 @@ DECIDE_CONFIRMATION = (
     "UPDATE confirmations SET status = $3, decided_by = $4, note = $5, decided_at = $6"
     " WHERE tenant = $1 AND confirmation_id = $2 AND status = 'pending' AND expires_at > $6"
 )
+RETIRE_OTHERS = f"UPDATE confirmations SET is_current = FALSE WHERE {_BINDING} AND confirmation_id <> $5"
+EDIT_CONFIRMATION = (
+    "UPDATE confirmations SET input_digest = $3, arguments = $4, edited = TRUE"
+    " WHERE tenant = $1 AND confirmation_id = $2"
+)
 SPEND_CONFIRMATION = (
     "UPDATE confirmations SET status = 'spent', is_current = FALSE"
     " WHERE tenant = $1 AND confirmation_id = $2 AND status = 'approved' AND expires_at > $3"
