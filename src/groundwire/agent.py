@@ -16,13 +16,12 @@ from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.events import CallFinished, CallStarted, Event, RunEnded
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import Item, MediaPart, Message, Part, TextPart
-from groundwire.contracts.ports import Provider, Store
+from groundwire.contracts.ports import Clock, Provider, Store
 from groundwire.contracts.replies import Usage
 from groundwire.contracts.requests import OutputFormat
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import RESUMABLE, Outcome
 from groundwire.registry import Registry, Tool
-from groundwire.runtime.clock import RandomIds, SystemClock
 from groundwire.runtime.runs.history import begin_run, conversation_of, load_run
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
@@ -79,15 +78,16 @@ class Agent:
         models: Provider | None = None,
         store: str | Store | None = None,
         config: Settings | None = None,
+        resources: Mapping[str, Any] | None = None,
+        clock: Clock | None = None,
         price: Price | None = None,
         **options: Any,
     ) -> None:
         """`options` are further fields of RunOptions that hold for every run, such as `sampling` or `profile`."""
-        self.runtime = runtime or Runtime(_registry(tools), store, settings=config)
+        self.runtime = runtime or Runtime(_registry(tools), store, settings=config, resources=resources, clock=clock)
         self._owns_runtime = runtime is None
-        self._models = models or open_models(config)
+        self._models = models or open_models(config, clock=clock)
         self._output = output
-        self._clock, self._ids = SystemClock(), RandomIds()
         self._defaults = _checked(
             {
                 "model": model,
@@ -103,7 +103,7 @@ class Agent:
             self._models,
             self.runtime.carry,
             self.runtime.store,
-            self._clock,
+            self.runtime.clock,
             after_batch=self.runtime.apply_intents,
             **({"price": price} if price is not None else {}),
         )
@@ -154,7 +154,7 @@ class Agent:
         store = self.runtime.store
         earlier: list[Item] = list(history or ())
         if history is None and options.session:
-            earlier = await conversation_of(store, self._clock, options.tenant, options.session)
+            earlier = await conversation_of(store, self.runtime.clock, options.tenant, options.session)
         turn = 1 + max((item.turn for item in earlier if isinstance(item, Message)), default=0)
         message = read_prompt(prompt, turn)
         if message is None and not earlier:
@@ -162,10 +162,10 @@ class Agent:
         items = earlier if message is None else [*earlier, message]
         return await begin_run(
             store,
-            self._clock,
+            self.runtime.clock,
             options,
             items,
-            run_id=self._ids.new("run"),
+            run_id=self.runtime.ids.new("run"),
             turn=turn,
             inherited=len(earlier),
             registry_version=self.runtime.registry.version,
@@ -184,7 +184,7 @@ class Agent:
 
     async def _load(self, run_id: str, tenant: str) -> RunState:
         await self.runtime.open()
-        state = await load_run(self.runtime.store, self._clock, tenant, run_id)
+        state = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
         if state.run.outcome and state.run.outcome not in RESUMABLE:
             raise ConfigError(f"run {run_id!r} has ended: {state.run.outcome}")
         return state

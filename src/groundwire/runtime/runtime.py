@@ -75,20 +75,20 @@ class Runtime:
         self.registry = registry
         self.store = store
         self._parts = parts
-        self._clock, self._ids = parts.clock, parts.ids
-        self._ledger = Ledger(store, self._clock, self._ids, parts.times)
+        self.clock, self.ids = parts.clock, parts.ids
+        self._ledger = Ledger(store, self.clock, self.ids, parts.times)
         self._sessions = Sessions(
             registry,
             store=store,
-            clock=self._clock,
-            ids=self._ids,
+            clock=self.clock,
+            ids=self.ids,
             policies=parts.policies,
             state=StateController(parts.reducers),
         )
         self._recorder = Recorder(
-            store=store, ledger=self._ledger, clock=self._clock, ids=self._ids, estimator=parts.estimator
+            store=store, ledger=self._ledger, clock=self.clock, ids=self.ids, estimator=parts.estimator
         )
-        self._desk = Desk(registry.version, store=store, clock=self._clock, ids=self._ids)
+        self._desk = Desk(registry.version, store=store, clock=self.clock, ids=self.ids)
         self._dispatcher = self._make_dispatcher()
         self._is_open = False
         self._portal: Portal | None = None
@@ -102,15 +102,15 @@ class Runtime:
             gatekeeper=Gatekeeper(
                 store=self.store,
                 ledger=self._ledger,
-                clock=self._clock,
-                ids=self._ids,
+                clock=self.clock,
+                ids=self.ids,
                 flags=parts.flags,
                 threads=threads,
                 confirmation_seconds=parts.times.confirmation_seconds,
             ),
             recorder=self._recorder,
-            clock=self._clock,
-            ids=self._ids,
+            clock=self.clock,
+            ids=self.ids,
             threads=threads,
             resources=parts.resources,
             on_step=parts.on_step,
@@ -122,7 +122,7 @@ class Runtime:
             await self.store.open()
             self._is_open = True
             with suppress(StoreUnavailable):  # somebody else is writing, and will forget as well as we do
-                await self.store.forget_effects(settled_before=self._clock.now() - KEEP_SETTLED_SECONDS)
+                await self.store.forget_effects(settled_before=self.clock.now() - KEEP_SETTLED_SECONDS)
             self._warn_of_idle_rules()
             if log.isEnabledFor(logging.INFO):
                 self._log_context()
@@ -189,7 +189,7 @@ class Runtime:
     @asynccontextmanager
     async def turn(self, **options: Unpack[TurnOptions]) -> AsyncIterator[Turn]:
         """A turn of several calls. At its end its intents are applied and everything it did is durable."""
-        options.setdefault("run_id", self._ids.new("run"))
+        options.setdefault("run_id", self.ids.new("run"))
         async with self._a_turn(options) as turn:
             yield turn
 
@@ -265,7 +265,7 @@ class Runtime:
     ) -> list[Effect]:
         """The ledger, newest first. Reservations of those who died are unknown."""
         await self.open()
-        return await self.store.list_effects(tenant, status=status, limit=limit, now=self._clock.now())
+        return await self.store.list_effects(tenant, status=status, limit=limit, now=self.clock.now())
 
     async def reconcile(
         self,
@@ -368,7 +368,7 @@ class Runtime:
             turn,
             name=storable(name)[:NAME_CHARS],
             raw=raw_of(arguments),
-            call_id=call_id or self._ids.new("call"),
+            call_id=call_id or self.ids.new("call"),
             caller=caller,
             given_id=call_id is not None,
         )

@@ -12,7 +12,7 @@ def is_agreed(name: str, arguments: JsonObject, answer: Confirmation | None) -> 
     if answer is None or answer.status is ConfirmationStatus.PENDING:
         return Confirm(question=ask(name, arguments) if answer is None else answer.question)
     if answer.status is ConfirmationStatus.DENIED:
-        why = f" They said: {answer.note}" if answer.note else ""
+        why = f' They said: "{answer.note}".' if answer.note else ""
         return Deny(
             type=ErrorType.CONFIRMATION_REQUIRED,
             detail=ErrorDetail.DENIED,
