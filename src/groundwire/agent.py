@@ -108,16 +108,21 @@ class Agent:
             **({"price": price} if price is not None else {}),
         )
 
-    async def run(self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, **changes: Any) -> RunResult:
-        """From a message to a result. `changes` are options for this run only, such as `session`."""
-        state = await self._begin(prompt, history, changes)
+    async def run(
+        self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, run_id: str = "", **changes: Any
+    ) -> RunResult:
+        """From a message to a result. `changes` are options for this run only, such as `session`.
+
+        A `run_id` of one's own makes sure that there is one such run: a second one is refused, and can be resumed.
+        """
+        state = await self._begin(prompt, history, run_id, changes)
         return await self._collect(state, resumed=False)
 
     async def stream(
-        self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, **changes: Any
+        self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, run_id: str = "", **changes: Any
     ) -> AsyncIterator[Event]:
         """The same, event by event as it happens. The last one is `run.ended`."""
-        state = await self._begin(prompt, history, changes)
+        state = await self._begin(prompt, history, run_id, changes)
         async for event in self._events(state, live=True, resumed=False):
             yield event
 
@@ -148,7 +153,9 @@ class Agent:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _begin(self, prompt: Prompt, history: Sequence[Item] | None, changes: dict[str, Any]) -> RunState:
+    async def _begin(
+        self, prompt: Prompt, history: Sequence[Item] | None, run_id: str, changes: dict[str, Any]
+    ) -> RunState:
         await self.runtime.open()
         options = self._options(changes)
         store = self.runtime.store
@@ -165,7 +172,7 @@ class Agent:
             self.runtime.clock,
             options,
             items,
-            run_id=self.runtime.ids.new("run"),
+            run_id=run_id or self.runtime.ids.new("run"),
             turn=turn,
             inherited=len(earlier),
             registry_version=self.runtime.registry.version,
