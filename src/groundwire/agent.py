@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -138,6 +138,17 @@ class Agent:
         """The same without an event loop of one's own."""
         return self.runtime.run_sync(self.run(prompt, **changes))
 
+    def stream_sync(self, prompt: Prompt = None, **changes: Any) -> Iterator[Event]:
+        events = self.stream(prompt, **changes)
+        try:
+            while True:
+                try:
+                    yield self.runtime.run_sync(_next(events))
+                except StopAsyncIteration:
+                    return
+        finally:
+            self.runtime.run_sync(_close(events))
+
     def resume_sync(self, run_id: str, *, tenant: str = "default") -> RunResult:
         return self.runtime.run_sync(self.resume(run_id, tenant=tenant))
 
@@ -247,6 +258,15 @@ class Agent:
             return None
         value, _ = read_output(state.text, form)
         return convert_output(value, self._output)
+
+
+async def _next(events: AsyncIterator[Event]) -> Event:
+    return await anext(events)
+
+
+async def _close(events: AsyncIterator[Event]) -> None:
+    if isinstance(events, AsyncGenerator):
+        await events.aclose()
 
 
 def read_prompt(prompt: Prompt, turn: int) -> Message | None:
