@@ -89,7 +89,7 @@ def test_guides_are_whole_in_text_and_a_line_each_by_voice(mode, written):
     assert write_instructions("", [silent], mode) == ""
 
 
-@given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text()), max_size=6), st.integers(0, 6))
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text(max_size=9)), max_size=6), st.integers(0, 6))
 def test_a_fingerprint_depends_on_every_item_and_on_where_one_ends(said, place):
     items = [say(role, text) for role, text in said]
     whole = fingerprint(items)
