@@ -58,16 +58,18 @@ check: setup ## Run every static check and print the sizes
 	@$(BIN)/python -m scripts.requirements --check
 	@$(BIN)/python -m scripts.sizes
 
-# Peers have heavy dependencies of their own, so they live in an environment of their own.
+# Peers have heavy dependencies of their own, so each lives in an environment of its own.
 PEERS := .venv-peers
 $(PEERS)/ready: bench/peers.txt | $(READY)
-	@echo "Making $(PEERS) with the peers that the benchmarks compare with"
-	@$(BIN)/python -m venv --clear $(PEERS)
-	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers.txt
+	@grep -v '^#' bench/peers.txt | while IFS='|' read -r name packages; do \
+		echo "Making $(PEERS)/$$name, which the benchmarks compare with"; \
+		$(BIN)/python -m venv --clear $(PEERS)/$$name && \
+		$(PEERS)/$$name/bin/python -m pip install --quiet --disable-pip-version-check $$packages || exit 1; \
+	done
 	@touch $@
 
 bench: setup $(PEERS)/ready ## Measure against the bare equivalents and peers (ARGS are passed on)
-	@PEER_PYTHON=$(PEERS)/bin/python $(BIN)/python -m bench $(ARGS)
+	@PEERS=$(PEERS) $(BIN)/python -m bench $(ARGS)
 
 requirements: setup ## Print which requirements are proved, context or open
 	@$(BIN)/python -m scripts.requirements $(ARGS)

@@ -1,10 +1,10 @@
-"""`python -m bench [calls] [actions] [scaling] [codecs]`."""
+"""`python -m bench [calls] [actions] [scaling] [codecs] [loop]`."""
 
 import asyncio
 import sys
 from importlib import import_module
 
-ALL = ("calls", "actions", "scaling", "codecs")
+ALL = ("calls", "actions", "scaling", "codecs", "loop")
 
 
 def main() -> None:

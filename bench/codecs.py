@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -115,7 +114,7 @@ async def _history() -> None:
 
 def _compare_with_peer(request: float, response: float) -> None:
     heading("The same translations by LiteLLM's functions")
-    python = os.environ.get("PEER_PYTHON", sys.executable)
+    python = Path(os.environ.get("PEERS", ".venv-peers")) / "litellm" / "bin" / "python"
     try:
         done = subprocess.run([python, PEER], capture_output=True, text=True, check=False)
     except OSError as error:
