@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
@@ -284,6 +283,8 @@ def read_prompt(prompt: Prompt, turn: int) -> Message | None:
 
 def attach(source: str | Path | bytes, media_type: str = "", *, name: str | None = None) -> MediaPart:
     """An image, a sound or a file for a prompt: by its bytes, its path, or its address on the web."""
+    from mimetypes import guess_type  # a table of its own that few agents need
+
     if isinstance(source, str) and source.startswith(("https://", "http://")):
         return MediaPart(media_type=media_type or guess_type(source)[0] or "image/*", url=source, name=name)
     if isinstance(source, bytes):

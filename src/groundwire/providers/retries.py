@@ -1,6 +1,5 @@
 """When and how long to wait before a request is sent again. Pure: chance and time are arguments."""
 
-from email.utils import parsedate_to_datetime
 from random import Random
 from typing import Annotated
 
@@ -35,6 +34,8 @@ def delay_before(attempt: int, failure: Failure, policy: RetryPolicy, random: Ra
 def seconds_until(date: str, now: float) -> float | None:
     """For a Retry-After that is a date: how far it lies ahead."""
     try:
+        from email.utils import parsedate_to_datetime  # hardly any server sends a date, and it takes long to load
+
         return max(0.0, parsedate_to_datetime(date).timestamp() - now)
     except (TypeError, ValueError, OverflowError):
         return None
