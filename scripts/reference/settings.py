@@ -79,6 +79,7 @@ MEANINGS = {
     "LocalSettings.threads": "How many threads it uses; half of the processors if left out.",
     "Settings.models": "Entries of the model catalogue.",
     "Settings.defaultProvider": "Who is asked for a model that nobody else knows.",
+    "Settings.defaultModel": "The model that `groundwire chat` asks when none is named.",
     "ProviderSettings.dialect": "The API that it speaks.",
     "ProviderSettings.baseUrl": "Where it is, as the vendor's own SDK would be told.",
     "ProviderSettings.keyEnv": "The environment variable that holds the key. Empty: no key is sent.",

@@ -102,6 +102,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     local: LocalSettings = field(default_factory=LocalSettings)
     models: tuple[ModelEntry, ...] = ()
     default_provider: str = ""
+    default_model: str = ""
     system_prompt: str = ""
 
 
@@ -194,6 +195,17 @@ def _default_provider(settings: Settings, environ: Mapping[str, str], remote: Ma
     """Who is asked for names that nobody else knows: the built-in model where there is no other."""
     named = environ.get("GROUNDWIRE_DEFAULT_PROVIDER") or settings.default_provider
     return named or ("" if remote else SIMULATED)
+
+
+def default_model(settings: Settings, environ: Mapping[str, str]) -> str:
+    """The model to ask where nobody has named one."""
+    if settings.default_model:
+        return settings.default_model
+    if any(info.is_default and info.name == SIMULATED for info in list_providers(settings, environ)):
+        return SIMULATED
+    raise ConfigError(
+        "No model is named.", hint='groundwire models lists them; or set defaultModel = "…" in groundwire.toml'
+    )
 
 
 def scripted_model(wanted: SimulatorSettings) -> "ScriptedModel":
