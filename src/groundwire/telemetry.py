@@ -4,6 +4,7 @@ Imported only where telemetry is configured, because the library behind it is he
 the runtime works the same without it.
 """
 
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -19,7 +20,6 @@ from groundwire.contracts.requests import FunctionTool, ModelRequest
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import Ended, Outcome, Run
 
-CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _CONTENT_ON = frozenset({"true", "1", "span_only", "span_and_event"})
 _WELL_KNOWN = {"gemini": "gcp.gemini"}
 """Where the conventions know a provider under another name than we do."""
@@ -120,20 +120,20 @@ class OpenTelemetry:
             try:
                 yield span
             except BaseException as error:  # cancellation too
-                _fail(span, type(error).__name__, "")
+                _fail(span, "cancelled" if isinstance(error, CancelledError) else type(error).__name__, "")
                 raise
 
 
 def open_telemetry(environ: Mapping[str, str], *, with_content: bool = False) -> OpenTelemetry:
     """Telemetry as the OTEL_* variables say, through the tracer provider that the application has set up, if it has."""
-    wanted = with_content or environ.get(CONTENT_VARIABLE, "").lower() in _CONTENT_ON
+    asked = environ.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "").lower()
+    wanted = with_content or asked in _CONTENT_ON
     if isinstance(trace.get_tracer_provider(), ProxyTracerProvider):
         trace.set_tracer_provider(_own_provider(environ))
     return OpenTelemetry(with_content=wanted)
 
 
 def _own_provider(environ: Mapping[str, str]) -> TracerProvider:
-    from opentelemetry.sdk.resources import SERVICE_NAME, Resource
     from opentelemetry.sdk.trace import TracerProvider as SdkProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 
@@ -144,8 +144,7 @@ def _own_provider(environ: Mapping[str, str]) -> TracerProvider:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
         exporter = OTLPSpanExporter()
-    is_named = "OTEL_SERVICE_NAME" in environ or "service.name" in environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-    provider = SdkProvider(resource=Resource.create({} if is_named else {SERVICE_NAME: "groundwire"}))
+    provider = SdkProvider()
     provider.add_span_processor(BatchSpanProcessor(exporter))
     return provider
 

@@ -74,9 +74,7 @@ class TokenEstimator(Protocol):
 class Telemetry(Protocol):
     """Watches from outside. The work is done inside the context, and what came of it is told to what the context gives."""
 
-    def watch_run(
-        self, run: Run, agent: str, provider: str
-    ) -> AbstractContextManager[Callable[[Ended], None]]: ...
+    def watch_run(self, run: Run, agent: str, provider: str) -> AbstractContextManager[Callable[[Ended], None]]: ...
 
     def watch_request(
         self, request: ModelRequest, provider: str, conversation: str
