@@ -18,7 +18,7 @@ SETTINGS = {
     "`disabled`: none is offered.",
     "tool_failure_policy": "With `enforced`, whether a failed tool ends the run as `tool_failed`. `fatal`: if the last call "
     "of any tool failed. `tolerated`: only if all did.",
-    "max_tool_args_bytes": "The size of a call's argument text. 0: none are allowed.",
+    "max_tool_args_bytes": "The size of a call's argument text.",
     "max_tool_output_bytes": "The size of a result as JSON.",
     "tool_choice": "`auto`, `none`, `required`, `any`, or an object that names a tool or several, as clients write it.",
     "fallback_retry_count": "With `relaxed`: how often a request that failed at the provider is made again without tools.",
