@@ -153,15 +153,24 @@ async def test_what_failed_is_marked_with_its_stable_name(exporter, telemetry):
     await agent_for(telemetry(), Answer(calls=(Ask("fail_always", {}),)), "Sorry.").run("fail")
     carried = exporter.get_finished_spans()[1]
     assert (carried.attributes["error.type"], carried.status.status_code) == ("PERMANENT", StatusCode.ERROR)
-    exporter.clear()
-    broken = open_models(environ={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+
+
+@pytest.mark.parametrize(
+    ("vendor", "named", "model", "provider"),
+    [("OPENAI", "openai/gpt-5", "gpt-5", "openai"), ("GEMINI", "gemini-3-flash", "gemini-3-flash", "gcp.gemini")],
+)
+async def test_a_provider_that_fails_is_named_as_the_conventions_do(
+    exporter, telemetry, vendor, named, model, provider
+):
+    models = open_models(environ={f"{vendor}_BASE_URL": "http://127.0.0.1:9/v1"})
     runtime = Runtime(Registry(), telemetry=telemetry())
-    result = await Agent("gpt-5", runtime=runtime, models=broken).run("hi")
+    result = await Agent(named, runtime=runtime, models=models).run("hi")
     asked, run = exporter.get_finished_spans()
     assert result.outcome == "provider_error"
     assert (run.name, run.attributes["error.type"]) == ("invoke_agent", "provider_error")
-    assert (asked.name, asked.attributes["error.type"]) == ("chat gpt-5", result.failure.kind.value)
-    assert asked.attributes["gen_ai.provider.name"] == "openai"
+    assert (asked.name, asked.attributes["error.type"]) == (f"chat {model}", result.failure.kind.value)
+    for span in (asked, run):
+        assert (span.attributes["gen_ai.provider.name"], span.attributes["gen_ai.request.model"]) == (provider, model)
 
 
 async def test_a_call_that_waits_is_no_error(exporter, telemetry):

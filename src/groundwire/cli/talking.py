@@ -27,7 +27,6 @@ from groundwire.contracts.events import (
     TextDelta,
 )
 from groundwire.contracts.runs import Outcome
-from groundwire.runtime.clock import SystemClock
 from groundwire.runtime.runs.history import load_run
 
 EXIT_CODES = {Outcome.COMPLETED: 0, Outcome.AWAITING_APPROVAL: 3, Outcome.CANCELLED: 130}
@@ -149,7 +148,8 @@ class Talk:
             return
         note(f"{outcome.value}: {event.text}" if event.text != self._said else outcome.value)
         if outcome is Outcome.PROVIDER_ERROR:
-            state = await load_run(self._agent.runtime.store, SystemClock(), self._tenant, event.run_id)
+            runtime = self._agent.runtime
+            state = await load_run(runtime.store, runtime.clock, self._tenant, event.run_id)
             if state.failure is not None:
                 note(f"{state.failure.kind.value}: {state.failure.message}")
 
