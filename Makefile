@@ -43,7 +43,7 @@ $(READY): pyproject.toml constraints.txt
 
 rebuild:
 
-run: setup ## Show a tool being built, called, replayed and audited
+run: setup ## Show a tool being built, called, replayed, used by a model, and audited
 	@bash scripts/demo.sh $(BIN)
 
 # "logical" rather than "auto": auto counts physical cores and would leave half of a small machine idle.

@@ -29,6 +29,8 @@ groundwire call get_weather '{"city":"Tokyo"}' --json
 groundwire call send_note '{"text":"hi"}' --idempotency-key k --json
 groundwire call send_note '{"text":"hi"}' --idempotency-key k --json
 cat notes.txt
+# A model calls them by itself. The built-in one needs no key; it understands nothing, but everything around it is real.
+groundwire chat sim -m "What is the weather in Rome?"
 # Every call is on record, and the record can be proved.
 groundwire audit list
 groundwire audit verify --checkpoint

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scripts.reference import cli, dialects, envelope, errors, events, pipeline, settings, tool_folder
+from scripts.reference import cli, dialects, envelope, errors, events, pipeline, run_settings, settings, tool_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,6 +20,7 @@ GENERATORS: Sequence[tuple[str, Generator]] = (
     ("docs/reference/errors.md", errors.generate),
     ("docs/reference/events.md", events.generate),
     ("docs/reference/pipeline.md", pipeline.generate),
+    ("docs/reference/run-settings.md", run_settings.generate),
     ("docs/reference/settings.md", settings.generate),
     ("docs/reference/tool-folder.md", tool_folder.generate),
 )

@@ -82,6 +82,7 @@ DETAILS = {
     "REFUSALS_IN_A_ROW": ("BUDGET_EXCEEDED", "Too many calls in a row were refused in this turn."),
     "DISABLED": ("PERMANENT", "A gate is closed."),
     "DENIED": ("CONFIRMATION_REQUIRED", "A person decided against it."),
+    "EXPIRED": ("CONFIRMATION_REQUIRED", "Nobody agreed in time, or the agreement was not used in time."),
     "WINDOW_CLOSED": ("", "It is too late, or too early, for this."),
     "NOT_JSON": ("INTERNAL", "The result cannot be written as JSON."),
     "RESULT_SCHEMA": ("INTERNAL", "The result breaks the tool's result schema."),

@@ -15,6 +15,7 @@ from groundwire.assembly import (
     Settings,
     SimulatorSettings,
     StoreSettings,
+    TelemetrySettings,
 )
 from groundwire.contracts.tools import Budget, Gate
 from groundwire.providers.catalogue import ModelEntry, Prices
@@ -52,6 +53,7 @@ TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
         "The built-in model, and `groundwire simulate`. See [the simulator](../guides/simulator.md).",
     ),
     ("[local]", LocalSettings, "See [a local model](../guides/local-model.md)."),
+    ("[telemetry]", TelemetrySettings, "See [telemetry](../guides/telemetry.md)."),
     ("timeouts", Timeouts, "The value of `timeouts`."),
     ("retry", RetryPolicy, "The value of `retry`."),
     ("[[models]]", ModelEntry, "The catalogue: models with names and properties of your own."),
@@ -77,8 +79,11 @@ MEANINGS = {
     "LocalSettings.path": "The GGUF file. Empty: there is no local model.",
     "LocalSettings.contextSize": "How many tokens it may read; memory grows with it.",
     "LocalSettings.threads": "How many threads it uses; half of the processors if left out.",
+    "Settings.telemetry": "What is told to OpenTelemetry, where the environment asks for it.",
+    "TelemetrySettings.captureContent": "Also the declarations of tools, arguments and results.",
     "Settings.models": "Entries of the model catalogue.",
     "Settings.defaultProvider": "Who is asked for a model that nobody else knows.",
+    "Settings.defaultModel": "The model that `groundwire chat` asks when none is named.",
     "ProviderSettings.dialect": "The API that it speaks.",
     "ProviderSettings.baseUrl": "Where it is, as the vendor's own SDK would be told.",
     "ProviderSettings.keyEnv": "The environment variable that holds the key. Empty: no key is sent.",
@@ -163,6 +168,11 @@ ENVIRONMENT = {
     "OPENROUTER_OPEN_TIMEOUT": "Seconds to connect, 10 by default; 0 switches it off.",
     "OPENROUTER_READ_TIMEOUT": "Seconds of silence that are borne, as the whole by default; 0 switches it off.",
     "GROUNDWIRE_DEFAULT_PROVIDER": "The default provider, instead of `defaultProvider`.",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "Where [spans](../guides/telemetry.md) are sent; telemetry is off without it or the next two.",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "The same, for spans only.",
+    "OTEL_TRACES_EXPORTER": "`otlp`, `console`, or `none` for no telemetry. The SDK's other variables hold too.",
+    "OTEL_SDK_DISABLED": "`true` switches telemetry off.",
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "`true` also tells declarations of tools, arguments and results.",
     "NO_COLOR": "No colours on the command line.",
     "SOURCE_DATE_EPOCH": "The build's timestamp in the artifact, for builds that can be repeated.",
 }

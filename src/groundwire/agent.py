@@ -20,6 +20,7 @@ from groundwire.contracts.replies import Usage
 from groundwire.contracts.requests import OutputFormat
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import RESUMABLE, Outcome
+from groundwire.providers.router import ModelRouter
 from groundwire.registry import Registry, Tool
 from groundwire.runtime.runs.history import begin_run, conversation_of, load_run
 from groundwire.runtime.runs.options import RunLimits, RunOptions
@@ -27,6 +28,7 @@ from groundwire.runtime.runs.outputs import read_output
 from groundwire.runtime.runs.runner import Price, Runner
 from groundwire.runtime.runs.settings import RunSettings, read_settings
 from groundwire.runtime.runs.state import RunState
+from groundwire.runtime.runs.watching import RunWatch
 
 Prompt: TypeAlias = str | Part | Message | Sequence[Part] | None
 Tools: TypeAlias = Registry | str | Path | Iterable[Tool]
@@ -73,6 +75,7 @@ class Agent:
         limits: RunLimits | Mapping[str, Any] | None = None,
         approvals: Literal["pause", "answer"] = "pause",
         output: Any = None,
+        name: str = "",
         runtime: Runtime | None = None,
         models: Provider | None = None,
         store: str | Store | None = None,
@@ -82,7 +85,7 @@ class Agent:
         price: Price | None = None,
         **options: Any,
     ) -> None:
-        """`options` are further fields of RunOptions that hold for every run, such as `sampling` or `profile`."""
+        """`name` is for whoever watches. `options` are further fields of RunOptions that hold for every run, such as `sampling` or `profile`."""
         self.runtime = runtime or Runtime(_registry(tools), store, settings=config, resources=resources, clock=clock)
         self._owns_runtime = runtime is None
         self._models = models or open_models(config, clock=clock)
@@ -104,6 +107,7 @@ class Agent:
             self.runtime.store,
             self.runtime.clock,
             after_batch=self.runtime.apply_intents,
+            watch=self._watch(name),
             **({"price": price} if price is not None else {}),
         )
 
@@ -162,6 +166,12 @@ class Agent:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    def _watch(self, name: str) -> RunWatch | None:
+        telemetry, models = self.runtime.telemetry, self._models
+        if telemetry is None:
+            return None
+        return RunWatch(telemetry, name, models.locate if isinstance(models, ModelRouter) else _as_named)
 
     async def _begin(
         self, prompt: Prompt, history: Sequence[Item] | None, run_id: str, changes: dict[str, Any]
@@ -266,6 +276,12 @@ async def _next(events: AsyncIterator[Event]) -> Event:
 async def _close(events: AsyncIterator[Event]) -> None:
     if isinstance(events, AsyncGenerator):
         await events.aclose()
+
+
+def _as_named(model: str) -> tuple[str, str]:
+    """A provider of somebody's own is known by what stands before the model's name."""
+    provider, found, rest = model.partition("/")
+    return (provider, rest) if found else ("custom", model)
 
 
 def read_prompt(prompt: Prompt, turn: int) -> Message | None:

@@ -1,5 +1,6 @@
 """The one place that names concrete classes: settings in, a working runtime out."""
 
+import logging
 import os
 import tomllib
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from msgspec import Meta, Struct, field
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
-from groundwire.contracts.ports import Clock, Flags, Provider, Store, TokenEstimator
+from groundwire.contracts.ports import Clock, Flags, Provider, Store, Telemetry, TokenEstimator
 from groundwire.contracts.replies import WireWarning
 from groundwire.contracts.requests import Dialect
 from groundwire.contracts.shapes import did_you_mean, explain_misfit
@@ -34,6 +35,8 @@ from groundwire.store import CheckpointFile, open_url
 
 if TYPE_CHECKING:
     from groundwire.providers.scripted import ScriptedModel
+
+log = logging.getLogger("groundwire")
 
 CONFIG_FILE = "groundwire.toml"
 DEFAULT_STORE = "sqlite:///groundwire.db"
@@ -80,6 +83,15 @@ class SimulatorSettings(Struct, frozen=True, kw_only=True, rename="camel", forbi
     rate: Annotated[float, Meta(ge=0, le=1)] = 0.1
 
 
+class TelemetrySettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What is told to OpenTelemetry where the environment (OTEL_*) asks for it.
+
+    `captureContent`: also the declarations of tools, arguments and results.
+    """
+
+    capture_content: bool = False
+
+
 class LocalSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The model behind the provider `local`: a GGUF file. Without a path there is none."""
 
@@ -100,8 +112,10 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
     simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
     local: LocalSettings = field(default_factory=LocalSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
     models: tuple[ModelEntry, ...] = ()
     default_provider: str = ""
+    default_model: str = ""
     system_prompt: str = ""
 
 
@@ -123,6 +137,7 @@ class Runtime(CoreRuntime):
         flags: Flags | None = None,
         estimator: TokenEstimator | None = None,
         on_step: StepHook | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         if store is None:
             store = settings.store.url if settings is not None else MEMORY
@@ -140,6 +155,7 @@ class Runtime(CoreRuntime):
             checkpoints=CheckpointFile(settings.audit.checkpoint) if settings.audit.checkpoint else None,
             system_prompt=settings.system_prompt,
             on_step=on_step,
+            telemetry=telemetry or _telemetry(settings.telemetry, os.environ),
         )
         super().__init__(registry, open_url(store, chain=chain) if isinstance(store, str) else store, parts)
 
@@ -194,6 +210,17 @@ def _default_provider(settings: Settings, environ: Mapping[str, str], remote: Ma
     """Who is asked for names that nobody else knows: the built-in model where there is no other."""
     named = environ.get("GROUNDWIRE_DEFAULT_PROVIDER") or settings.default_provider
     return named or ("" if remote else SIMULATED)
+
+
+def default_model(settings: Settings, environ: Mapping[str, str]) -> str:
+    """The model to ask where nobody has named one."""
+    if settings.default_model:
+        return settings.default_model
+    if any(info.is_default and info.name == SIMULATED for info in list_providers(settings, environ)):
+        return SIMULATED
+    raise ConfigError(
+        "No model is named.", hint='groundwire models lists them; or set defaultModel = "…" in groundwire.toml'
+    )
 
 
 def scripted_model(wanted: SimulatorSettings) -> "ScriptedModel":
@@ -316,6 +343,22 @@ def _checked(values: object, source: str) -> Settings:
                     f"{source}: {fault}", hint=did_you_mean(name, settings.profiles) or f"profiles: {known}"
                 )
     return settings
+
+
+def _telemetry(wanted: TelemetrySettings, environ: Mapping[str, str]) -> Telemetry | None:
+    """Only where the environment names somebody to tell, because what it takes is heavy."""
+    exporter = environ.get("OTEL_TRACES_EXPORTER", "")
+    endpoint = environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+    is_off = exporter == "none" or environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    if is_off or not (exporter or endpoint):
+        return None
+    try:
+        from groundwire.telemetry import open_telemetry
+
+        return open_telemetry(environ, with_content=wanted.capture_content)
+    except ImportError as error:
+        log.info("telemetry is configured, but %s is not installed: pip install 'groundwire[otel]'", error.name)
+        return None
 
 
 def _audit_key(audit: AuditSettings) -> bytes | None:

@@ -15,7 +15,7 @@ from groundwire.cli import main
 from groundwire.registry.build import build
 from groundwire.registry.sample import write_sample
 
-OURS = ("GROUNDWIRE_", "DATABASE_URL", "NO_COLOR", "SOURCE_DATE_EPOCH")
+OURS = ("GROUNDWIRE_", "OTEL_", "DATABASE_URL", "NO_COLOR", "SOURCE_DATE_EPOCH")
 SOURCES = str(Path(package.__file__).resolve().parent.parent)
 TIME_LIMIT = 60
 

@@ -111,7 +111,10 @@ def test_the_demo_runs_from_beginning_to_end(repository, tmp_path):
         env=environment,
         cwd=tmp_path,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    banner, asked, got = done.stderr.splitlines()
+    assert (done.returncode, "built-in model answers" in banner) == (0, True)
+    assert asked == '→ get_weather {"city":"Rome"}'
+    assert got.startswith("← ok get_weather ")
     assert '"replayed":true' in done.stdout
-    assert "The chain is whole: 3 records" in done.stdout
+    assert "The chain is whole: 4 records" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["groundwire"]

@@ -13,6 +13,7 @@ import ast
 import asyncio
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -28,7 +29,7 @@ ROOT = docs.ROOT
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINKED = [*PAGES, *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 SECONDS = 60
-SETTINGS_VARIABLES = ("GROUNDWIRE_STORE", "DATABASE_URL", "GROUNDWIRE_AUDIT_KEY")
+OUTSIDE = ("GROUNDWIRE_", "DATABASE_URL", "OTEL_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_")
 
 FENCE = re.compile(r"(?P<fence>`{3,})(?P<language>[\w-]*)\s*")
 MARK = re.compile(r"<!--\s*(?P<mark>run|file:\s*(?P<file>\S+))\s*-->")
@@ -83,9 +84,9 @@ TABLES = [(page, b) for page in PAGES for b in read_blocks(page) if b.language =
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch):
-    for name in SETTINGS_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    for name in [name for name in os.environ if name.startswith(OUTSIDE)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"), prepend=os.pathsep)
     monkeypatch.setenv("NO_COLOR", "1")
 
 

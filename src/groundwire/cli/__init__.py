@@ -20,6 +20,7 @@ COMMANDS = {
     "build": "Build the tools of a folder.",
     "tools": "Look at the tools that were built.",
     "call": "Call a tool and print its result.",
+    "chat": "Talk with a model that uses your tools.",
     "approvals": "Answer calls that wait for a person.",
     "effects": "Follow what actions did, and decide what nobody knows.",
     "audit": "List, verify and export the record of every call.",

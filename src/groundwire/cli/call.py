@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from groundwire.cli.options import TEXT, global_options, json_option, registry_option, tenant_option
-from groundwire.cli.output import clean, nearest, note, pretty_json, print_json, print_text, reserved_stdout
+from groundwire.cli.output import clean, nearest, note, one_line, pretty_json, print_json, print_text, reserved_stdout
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from groundwire.contracts.events import Event
     from groundwire.contracts.results import ErrorInfo, ToolResult
     from groundwire.registry import Registry
-
-PROGRESS_CHARS = 200
 
 
 @click.command()
@@ -94,18 +92,7 @@ def _show_progress(event: "Event") -> None:
     from groundwire.contracts.events import CallProgress
 
     if isinstance(event, CallProgress):
-        note(f"progress: {_one_line(event.value)}")
-
-
-def _one_line(value: object) -> str:
-    import msgspec
-
-    try:
-        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    except (TypeError, ValueError, RecursionError):  # what a tool yields need not be JSON; only its result must be
-        text = repr(value)
-    text = text.replace("\n", " ")
-    return text if len(text) <= PROGRESS_CHARS else f"{text[: PROGRESS_CHARS - 1]}…"
+        note(f"progress: {one_line(event.value)}")
 
 
 def _show(result: "ToolResult", out: "TextIO", *, is_action: bool) -> None:

@@ -13,6 +13,8 @@ from typing import IO, Any, TextIO
 
 import click
 
+LINE_CHARS = 200
+
 _PASSWORD = re.compile(
     r"(\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/@?#]*):[^\s/]*@|((?:^|[?&\s])password=)[^\s&'\"]+", re.IGNORECASE
 )
@@ -46,6 +48,18 @@ def pretty_json(value: Any) -> str:
     import msgspec
 
     return clean(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def one_line(value: Any) -> str:
+    """A value on one line of bearable length."""
+    import msgspec
+
+    try:
+        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError):  # what a tool yields need not be JSON; only its result must be
+        text = repr(value)
+    text = text.replace("\n", " ")
+    return text if len(text) <= LINE_CHARS else f"{text[: LINE_CHARS - 1]}…"
 
 
 def print_text(text: str, *, file: IO[Any] | None = None) -> None:

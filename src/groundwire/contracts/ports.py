@@ -1,8 +1,11 @@
 """What the runtime needs from the world, as protocols. It never names who implements them."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
+from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.failures import Failure
 from groundwire.contracts.records import (
     Agreement,
     AuditEntry,
@@ -24,7 +27,8 @@ from groundwire.contracts.records import (
 )
 from groundwire.contracts.replies import Reply, ReplyPart
 from groundwire.contracts.requests import ModelRequest, SendOptions
-from groundwire.contracts.runs import Run, RunEntry
+from groundwire.contracts.results import ToolResult
+from groundwire.contracts.runs import Ended, Run, RunEntry
 
 
 class Clock(Protocol):
@@ -65,6 +69,22 @@ class Flags(Protocol):
 
 class TokenEstimator(Protocol):
     def estimate(self, text: str) -> int: ...
+
+
+class Telemetry(Protocol):
+    """Watches from outside. The work is done inside the context, and what came of it is told to what the context gives."""
+
+    def watch_run(self, run: Run, agent: str, provider: str) -> AbstractContextManager[Callable[[Ended], None]]: ...
+
+    def watch_request(
+        self, request: ModelRequest, provider: str, conversation: str
+    ) -> AbstractContextManager[Callable[[Reply | Failure], None]]: ...
+
+    def watch_call(
+        self, call: ToolCall, conversation: str
+    ) -> AbstractContextManager[Callable[[ToolResult, bool], None]]:
+        """The second value: the call waits for a person, and the result is none."""
+        ...
 
 
 class Checkpoints(Protocol):

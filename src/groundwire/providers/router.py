@@ -72,6 +72,14 @@ class ModelRouter:
                 return
         raise failed or _nobody(request.model)
 
+    def locate(self, name: str) -> tuple[str, str]:
+        """Who is asked for a model, and by which name; nobody, for a name that leads nowhere."""
+        try:
+            route = self.catalogue.find(name)
+        except ProviderError:
+            return "", name
+        return route.provider, route.model
+
     async def close(self) -> None:
         for provider in self._providers.values():
             await provider.close()
@@ -81,20 +89,13 @@ class ModelRouter:
         yield request.model
         is_bound = any(request.extras.get(dialect, {}).get(name) is not None for dialect, name in _KEPT_THERE)
         for name in options.fallbacks or self.catalogue.fallbacks_of(request.model):
-            if not is_bound or self._provider_of(name) == self._provider_of(request.model):
+            if not is_bound or self.locate(name)[0] == self.locate(request.model)[0]:
                 yield name
-
-    def _provider_of(self, name: str) -> str:
-        """Who is asked for it; nobody, for a name that leads nowhere."""
-        try:
-            return self.catalogue.find(name).provider
-        except ProviderError:
-            return ""
 
     def _addressed(self, request: ModelRequest, route: Route, *, after: ProviderError | None) -> ModelRequest:
         if after is None:
             return replace(request, model=route.model)
-        if route.provider != self._provider_of(request.model):
+        if route.provider != self.locate(request.model)[0]:
             request = without_own_options(request)
         return replace(request, model=route.model, items=without_private(request.items))
 

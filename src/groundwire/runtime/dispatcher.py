@@ -7,14 +7,14 @@ what a model sent or a handler did.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.decisions import Answer, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType, GroundwireError, RegistryError
 from groundwire.contracts.events import CallStarted
-from groundwire.contracts.ports import Clock, Ids, Store
+from groundwire.contracts.ports import Clock, Ids, Store, Telemetry
 from groundwire.contracts.records import CallRecord
 from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.texts import NAME_CHARS, storable
@@ -32,6 +32,7 @@ from groundwire.runtime.recording import input_hash
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.variants import choose_variant
+from groundwire.runtime.watching import watch_call
 
 StepHook = Callable[[str, Attempt], None]
 """Told before each step. Crash tests kill the process there, the benchmark reads the time."""
@@ -58,6 +59,7 @@ class Dispatcher:
         threads: DaemonThreads,
         resources: Mapping[str, Any],
         on_step: StepHook | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._store = store
         self._ledger = ledger
@@ -66,8 +68,14 @@ class Dispatcher:
         self._ids = ids
         self._threads = threads
         self._on_step = on_step
+        self._telemetry = telemetry
         self._gates = tuple((name, getattr(gatekeeper, name)) for name in GATES)
         self.resources = resources
+
+    def start(self, attempt: Attempt) -> Coroutine[Any, Any, ToolResult]:
+        """Dispatch, watched if anybody watches."""
+        work = self.dispatch(attempt)
+        return work if self._telemetry is None else watch_call(self._telemetry, attempt, work)
 
     async def dispatch(self, attempt: Attempt) -> ToolResult:
         """One call, one result, in the order of STEPS."""
@@ -144,7 +152,7 @@ class Dispatcher:
             given_id=False,
         )
         attempt.parent = parent
-        return await self.dispatch(attempt)
+        return await self.start(attempt)
 
     def holds_lease(self, attempt: Attempt) -> bool:
         return self._ledger.holds_lease(attempt)

@@ -19,7 +19,7 @@ from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue, digest_bytes, dump_json, parse_json
 from groundwire.contracts.errors import ConfigError, StoreError, StoreUnavailable
 from groundwire.contracts.events import TurnEnded
-from groundwire.contracts.ports import Checkpoints, Clock, Database, Flags, Ids, Store, TokenEstimator
+from groundwire.contracts.ports import Checkpoints, Clock, Database, Flags, Ids, Store, Telemetry, TokenEstimator
 from groundwire.contracts.records import (
     CallRecord,
     Confirmation,
@@ -68,6 +68,7 @@ class RuntimeParts(Struct, kw_only=True):
     checkpoints: Checkpoints | None = None
     system_prompt: str = ""
     on_step: StepHook | None = None
+    telemetry: Telemetry | None = None
 
 
 class Runtime:
@@ -75,7 +76,7 @@ class Runtime:
         self.registry = registry
         self.store = store
         self._parts = parts
-        self.clock, self.ids = parts.clock, parts.ids
+        self.clock, self.ids, self.telemetry = parts.clock, parts.ids, parts.telemetry
         self._ledger = Ledger(store, self.clock, self.ids, parts.times)
         self._sessions = Sessions(
             registry,
@@ -114,6 +115,7 @@ class Runtime:
             threads=threads,
             resources=parts.resources,
             on_step=parts.on_step,
+            telemetry=parts.telemetry,
         )
 
     async def open(self) -> None:
@@ -379,7 +381,7 @@ class Runtime:
 
     async def _start(self, attempt: Attempt) -> ToolResult:
         attempt.task = asyncio.current_task()
-        return await self._dispatcher.dispatch(attempt)
+        return await self._dispatcher.start(attempt)
 
     def _log_context(self) -> None:
         usage = self.context_usage()

@@ -45,6 +45,7 @@ from groundwire.runtime.runs.judging import (
 from groundwire.runtime.runs.outputs import ask_again, read_output
 from groundwire.runtime.runs.plans import digest_of, make_plan, to_request, to_send_options
 from groundwire.runtime.runs.state import RunState
+from groundwire.runtime.runs.watching import RunWatch
 from groundwire.runtime.turns import Turn
 
 Price: TypeAlias = Callable[[str, Usage], float | None]
@@ -67,6 +68,7 @@ class Runner:
         *,
         after_batch: Callable[[Turn], Awaitable[None]],
         price: Price = _no_price,
+        watch: RunWatch | None = None,
     ) -> None:
         self._provider = provider
         self._execute = execute
@@ -74,22 +76,27 @@ class Runner:
         self._clock = clock
         self._after_batch = after_batch
         self._price = price
+        self._watch = watch
 
     async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncIterator[Event]:
         """The events of the run, from wherever the state is to `run.ended`. `live`: as they come, in pieces."""
         follower = turn.on_event
         try:
             if live:
-                async for event in _as_they_come(self._loop(state, turn, live=True), turn):
+                async for event in _as_they_come(self._work(state, turn, live=True), turn):
                     yield event
                 return
             events: list[Event] = []
             turn.on_event = events.append
-            await self._loop(state, turn, live=False)
+            await self._work(state, turn, live=False)
             for event in events:
                 yield event
         finally:
             turn.on_event = follower
+
+    def _work(self, state: RunState, turn: Turn, *, live: bool) -> Coroutine[Any, Any, None]:
+        work = self._loop(state, turn, live=live)
+        return work if self._watch is None else self._watch.run(state, work)
 
     async def _loop(self, state: RunState, turn: Turn, *, live: bool) -> None:
         turn.emit(RunStarted(run_id=state.run.run_id, session_id=turn.session_id))
@@ -129,7 +136,8 @@ class Runner:
         limit = state.options.limits.max_seconds
         left = None if limit is None else max(limit - state.seconds, 0.001)
         request, options = to_request(plan, state.items, stream=live), to_send_options(plan, timeout=left)
-        said = await ask(self._provider, request, options, turn, state.steps + 1)
+        asking = ask(self._provider, request, options, turn, state.steps + 1)
+        said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
         if isinstance(said, Failure):
             return self._after_failure(state, said)
         judgement = self._refined(state, turn, said, judge(said))

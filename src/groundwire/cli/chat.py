@@ -1,0 +1,199 @@
+"""`groundwire chat`: talk with a model that uses your tools, line by line or with one message.
+
+The answer goes to stdout; calls, questions and remarks go to stderr, so that an answer can be piped.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groundwire.cli.options import REGISTRY_FILE, TEXT, global_options, json_option, tenant_option
+from groundwire.cli.output import note, plural, reserved_stdout
+
+if TYPE_CHECKING:
+    from groundwire.agent import Prompt
+    from groundwire.cli.talking import Talk
+    from groundwire.providers.router import ModelRouter
+    from groundwire.registry import Registry
+
+
+@click.command()
+@click.argument("model", type=TEXT, required=False)
+@click.option("--tools", "tools_dir", metavar="DIR", help="Tool folders to offer, read as they are.")
+@click.option(
+    "--registry",
+    "registry_path",
+    metavar="PATH",
+    help=f"Without --tools: what `groundwire build` wrote. Default: {REGISTRY_FILE}, if there is one.",
+)
+@click.option("-m", "--message", type=TEXT, metavar="TEXT", help="Say this, print the answer and end.")
+@click.option("--session", type=TEXT, metavar="NAME", help="The conversation to go on with. Default: a new one.")
+@click.option("--resume", "run_id", type=TEXT, metavar="RUN", help="Take up a run that waits or was cut off.")
+@click.option("--instructions", type=TEXT, metavar="FILE|TEXT", default="", help="What the model is told beforehand.")
+@click.option("--set", "changes", type=TEXT, metavar="NAME=VALUE", multiple=True, help="A setting of the run.")
+@click.option("--image", "--file", "files", metavar="PATH", multiple=True, help="Goes along with the first message.")
+@click.option("--no-stream", is_flag=True, help="Wait for whole answers.")
+@tenant_option
+@json_option
+@global_options()
+@click.pass_context
+def chat(
+    context: click.Context,
+    model: str | None,
+    message: str | None,
+    session: str | None,
+    run_id: str | None,
+    files: tuple[str, ...],
+    *,
+    no_stream: bool,
+    as_json: bool,
+    tenant: str,
+    **options: Any,
+) -> None:
+    """Talk with a model that uses your tools.
+
+    MODEL is provider/model or an alias; when not named, defaultModel of groundwire.toml, or the built-in model where no
+    key is configured. At a terminal it is a conversation: Ctrl-C cancels what goes on, Ctrl-D ends it. With -m, or with
+    a message on stdin, it is one answer, and the exit code is 0 only if the run completed: 3 when it waits for an
+    approval, 130 when it was cancelled, else 1. JSON is one event per line.
+    """
+    is_terminal = sys.stdin is not None and sys.stdin.isatty()
+    is_conversation = is_terminal and message is None and run_id is None
+    if not is_terminal and message is None and run_id is None:
+        message = _read_message()
+
+    from groundwire.agent import Agent
+    from groundwire.assembly import default_model, open_models
+    from groundwire.cli.opening import read_settings
+    from groundwire.cli.talking import EXIT_CODES, Talk
+    from groundwire.runtime.clock import RandomIds
+
+    settings = read_settings()
+    registry = _read_tools(options["tools_dir"], options["registry_path"])
+    models = open_models(settings)
+    if run_id is None:
+        model = model or default_model(settings, os.environ)
+        _announce(models, model, registry)
+    session = session or RandomIds().new("chat")
+    agent = Agent(
+        model or "",  # a run that is taken up has its own
+        tools=registry,
+        instructions=_read_instructions(options["instructions"]),
+        settings=_read_changes(options["changes"]),
+        models=models,
+        config=settings,
+        tenant=tenant,
+        session=session,
+    )
+    attached = _attached(files)
+    talk = Talk(agent, tenant=tenant, is_live=not no_stream, as_json=as_json, can_ask=is_terminal and not as_json)
+    if is_conversation:
+        note(f"Session {session}. Ctrl-C cancels, Ctrl-D ends.")
+        with talk:
+            _converse(talk, attached)
+        return
+    with reserved_stdout() as out, talk:
+        talk.out = out
+        outcome = talk.resume(run_id) if run_id is not None else talk.say(_with_files(message or "", attached))
+    context.exit(EXIT_CODES.get(outcome, 1))
+
+
+def _converse(talk: "Talk", attached: Sequence[Any]) -> None:
+    """Message by message, until there is no more."""
+    from groundwire.cli.failures import show_error
+    from groundwire.cli.talking import read_line
+    from groundwire.contracts.errors import GroundwireError
+
+    while True:
+        try:
+            said = read_line("> ").strip()
+        except EOFError:
+            note("")
+            return
+        except KeyboardInterrupt:
+            note("")
+            continue
+        if not said:
+            continue
+        try:
+            talk.say(_with_files(said, attached))
+        except GroundwireError as error:
+            show_error(error.code, error.message, error.hint)
+        attached = ()
+
+
+def _read_message() -> str:
+    try:
+        message = "" if sys.stdin is None else sys.stdin.buffer.read().decode("utf-8-sig").strip()
+    except UnicodeError:
+        raise click.UsageError("The message on stdin is not UTF-8.") from None
+    if not message:
+        raise click.UsageError("There is nothing to say: name it with -m, or on stdin, or come with a terminal.")
+    return message
+
+
+def _read_tools(tools_dir: str | None, registry_path: str | None) -> "Registry":
+    from groundwire.cli.opening import read_registry
+    from groundwire.registry import Registry
+
+    if tools_dir is None:
+        if registry_path is None and not Path(REGISTRY_FILE).exists():
+            return Registry()
+        return read_registry(registry_path or REGISTRY_FILE)
+    if not Path(tools_dir).is_dir():
+        raise click.BadParameter(f"there is no folder {tools_dir}", param_hint="--tools")
+    registry = Registry.build(tools_dir)
+    for problem in registry.quarantined:
+        note(f"left out: {problem.tool}: {problem.message}")
+    return registry
+
+
+def _read_instructions(text: str) -> str:
+    """The text of a file of that name, if there is one; else the words themselves."""
+    try:
+        return Path(text).read_text(encoding="utf-8") if text and Path(text).is_file() else text
+    except (OSError, ValueError):  # too long for a name, or not text
+        return text
+
+
+def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
+    """Settings by name; values as JSON where they are JSON, else as text."""
+    import msgspec
+
+    settings: dict[str, Any] = {}
+    for change in changes:
+        name, found, value = change.partition("=")
+        if not found:
+            raise click.BadParameter(f"{change!r} is not NAME=VALUE", param_hint="--set")
+        try:
+            settings[name.strip()] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            settings[name.strip()] = value
+    return settings
+
+
+def _attached(files: Sequence[str]) -> list[Any]:
+    from groundwire.agent import attach
+
+    return [attach(file) for file in files]
+
+
+def _with_files(text: str, attached: Sequence[Any]) -> "Prompt":
+    from groundwire.contracts.messages import TextPart
+
+    return [TextPart(text=text), *attached] if attached else text
+
+
+def _announce(models: "ModelRouter", model: str, registry: "Registry") -> None:
+    from groundwire.assembly import SIMULATED
+
+    route = models.catalogue.find(model)
+    if route.provider != SIMULATED:
+        note(f"{route.provider}/{route.model} with {plural(len(registry), 'tool')}.")
+        return
+    why = "No key is configured, so the" if models.catalogue.default_provider == SIMULATED else "The"
+    note(f"{why} built-in model answers, with {plural(len(registry), 'tool')}. It understands nothing.")
