@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from groundwire.runtime.metrics import to_prometheus
     from groundwire.runtime.policies.limits import ASSISTANT_PROFILE, Overrides, PolicyRule, Profile
     from groundwire.runtime.runs import presets
+    from groundwire.runtime.runs.comparing import Difference
     from groundwire.runtime.runs.options import RunLimits
+    from groundwire.runtime.runs.replaying import ReplayReport
     from groundwire.runtime.runs.settings import RunSettings
     from groundwire.runtime.turns import Turn
 
@@ -37,6 +39,7 @@ _HOMES = {
     "Budget": "groundwire.contracts.tools",
     "ConfirmationStatus": "groundwire.contracts.records",
     "Context": "groundwire.runtime.context",
+    "Difference": "groundwire.runtime.runs.comparing",
     "EffectStatus": "groundwire.contracts.records",
     "ErrorDetail": "groundwire.contracts.errors",
     "ErrorType": "groundwire.contracts.errors",
@@ -58,6 +61,7 @@ _HOMES = {
     "Progress": "groundwire.runtime.invocation",
     "ProviderError": "groundwire.contracts.errors",
     "Registry": "groundwire.registry",
+    "ReplayReport": "groundwire.runtime.runs.replaying",
     "Reply": "groundwire.contracts.replies",
     "ReplyEnded": "groundwire.contracts.replies",
     "ReplyPart": "groundwire.contracts.replies",
@@ -94,6 +98,7 @@ __all__ = [
     "Budget",
     "ConfirmationStatus",
     "Context",
+    "Difference",
     "EffectStatus",
     "ErrorDetail",
     "ErrorType",
@@ -115,6 +120,7 @@ __all__ = [
     "Progress",
     "ProviderError",
     "Registry",
+    "ReplayReport",
     "Reply",
     "ReplyEnded",
     "ReplyPart",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import msgspec
 
@@ -25,10 +25,13 @@ from groundwire.registry import Registry, Tool
 from groundwire.runtime.runs.history import begin_run, conversation_of, load_run
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
-from groundwire.runtime.runs.runner import Price, Runner
+from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.settings import RunSettings, read_settings
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
+
+if TYPE_CHECKING:
+    from groundwire.runtime.runs.replaying import ReplayReport
 
 Prompt: TypeAlias = str | Part | Message | Sequence[Part] | None
 Tools: TypeAlias = Registry | str | Path | Iterable[Tool]
@@ -82,14 +85,14 @@ class Agent:
         config: Settings | None = None,
         resources: Mapping[str, Any] | None = None,
         clock: Clock | None = None,
-        price: Price | None = None,
+        price: Price = no_price,
         **options: Any,
     ) -> None:
         """`name` is for whoever watches. `options` are further fields of RunOptions that hold for every run, such as `sampling` or `profile`."""
         self.runtime = runtime or Runtime(_registry(tools), store, settings=config, resources=resources, clock=clock)
         self._owns_runtime = runtime is None
         self._models = models or open_models(config, clock=clock)
-        self._output = output
+        self._output, self._price = output, price
         self._defaults = _checked(
             {
                 "model": model,
@@ -108,7 +111,7 @@ class Agent:
             self.runtime.clock,
             after_batch=self.runtime.apply_intents,
             watch=self._watch(name),
-            **({"price": price} if price is not None else {}),
+            price=price,
         )
 
     async def run(
@@ -136,6 +139,23 @@ class Agent:
     async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncIterator[Event]:
         async for event in self._events(await self._load(run_id, tenant), live=True, resumed=True):
             yield event
+
+    async def replay(
+        self,
+        run_id: str,
+        *,
+        model: str | None = None,
+        instructions: str | None = None,
+        tools: Tools | None = None,
+        execute: bool = False,
+        tenant: str = "default",
+    ) -> ReplayReport:
+        """Run a recorded run again on its record: exactly, or with another model, prompt or tools."""
+        from groundwire.replays import Changes, replay_run  # only those who replay need it
+
+        registry = None if tools is None else _registry(tools)
+        changes = Changes(model=model, instructions=instructions, registry=registry, execute=execute)
+        return await replay_run(self.runtime, run_id, changes, models=self._models, price=self._price, tenant=tenant)
 
     def run_sync(self, prompt: Prompt = None, **changes: Any) -> RunResult:
         """The same without an event loop of one's own."""
@@ -195,7 +215,7 @@ class Agent:
             run_id=run_id or self.runtime.ids.new("run"),
             turn=turn,
             inherited=len(earlier),
-            registry_version=self.runtime.registry.version,
+            registry_version=await self.runtime.registry_version(options.session, tenant=options.tenant),
         )
 
     def _options(self, changes: dict[str, Any]) -> RunOptions:

@@ -160,6 +160,12 @@ class Runtime(CoreRuntime):
         super().__init__(registry, open_url(store, chain=chain) if isinstance(store, str) else store, parts)
 
 
+def scratch_runtime(runtime: CoreRuntime, registry: Registry) -> CoreRuntime:
+    """A runtime with the rules of another, in memory: whatever it writes is gone with it."""
+    parts = msgspec.structs.replace(runtime.parts, checkpoints=None)
+    return CoreRuntime(registry, open_url(MEMORY), parts)
+
+
 def open_models(
     settings: Settings | None = None, *, environ: Mapping[str, str] | None = None, clock: Clock | None = None
 ) -> ModelRouter:

@@ -75,7 +75,7 @@ class Runtime:
     def __init__(self, registry: Registry, store: Store, parts: RuntimeParts) -> None:
         self.registry = registry
         self.store = store
-        self._parts = parts
+        self.parts = parts
         self.clock, self.ids, self.telemetry = parts.clock, parts.ids, parts.telemetry
         self._ledger = Ledger(store, self.clock, self.ids, parts.times)
         self._sessions = Sessions(
@@ -96,7 +96,7 @@ class Runtime:
         self._portal_lock = threading.Lock()
 
     def _make_dispatcher(self) -> Dispatcher:
-        parts, threads = self._parts, DaemonThreads()
+        parts, threads = self.parts, DaemonThreads()
         return Dispatcher(
             store=self.store,
             ledger=self._ledger,
@@ -131,7 +131,7 @@ class Runtime:
 
     def _warn_of_idle_rules(self) -> None:
         """A misspelt name in a rule would leave a tool without it, in silence."""
-        for rule in self._parts.policies.rules if len(self.registry) else ():
+        for rule in self.parts.policies.rules if len(self.registry) else ():
             for pattern in rule.tools:
                 if not any(matches_name(tool.tool_id, tool.wire_name, pattern) for tool in self.registry):
                     log.warning("a policy rule names %r, but no tool has such a name", pattern)
@@ -207,7 +207,7 @@ class Runtime:
             turn,
             name=storable(call.name)[:NAME_CHARS],
             raw=raw_of(call.raw) if edited is None else dump_json(edited.arguments).decode(),
-            call_id=_kept_id(call.call_id),
+            call_id=kept_id(call.call_id),
             caller="model",
             given_id=True,
         )
@@ -228,6 +228,12 @@ class Runtime:
         """The turn of a run. With a number it is a turn that was cut off or paused, with its counts as they were."""
         async with self._a_turn(options, number) as turn:
             yield turn
+
+    async def registry_version(self, session: str | None, *, tenant: str = "default") -> str:
+        """The version whose tools a turn gets: that of its session, or the present one, which is kept in the store."""
+        await self.open()
+        known = await self.store.load_session(tenant, session) if session is not None else None
+        return known.registry_version if known is not None else await self._sessions.keep_registry()
 
     async def end_session(self, session: str, *, tenant: str = "default") -> bool:
         await self.open()
@@ -288,13 +294,13 @@ class Runtime:
     async def verify_audit(self, *, with_checkpoints: bool = False) -> ChainReport:
         """Read the whole chain and say what does not fit, also with the heads that were noted outside the store."""
         await self.open()
-        checkpoints = self._parts.checkpoints
+        checkpoints = self.parts.checkpoints
         if with_checkpoints and checkpoints is None:
             raise ConfigError(
                 "no checkpoint file is configured", hint='set [audit] checkpoint = "…" in groundwire.toml'
             )
         noted = checkpoints.read() if with_checkpoints and checkpoints is not None else ()
-        verifier = ChainVerifier(self._parts.chain, checkpoints=noted, head=await self.store.audit_head())
+        verifier = ChainVerifier(self.parts.chain, checkpoints=noted, head=await self.store.audit_head())
         async for record in self.store.audit_records():
             verifier.feed(record)
         return verifier.finish(await self.store.audit_head())
@@ -321,7 +327,7 @@ class Runtime:
         surface = self._sessions.surface(self.registry, mode, "")
         names = [tool.spec.tool_id for tool in surface.offered()]
         declared = dump_json([*self.registry.declarations(format_, names=names)]).decode()
-        usage = context_usage(self._parts.estimator, system_prompt=self._parts.system_prompt, declarations=declared)
+        usage = context_usage(self.parts.estimator, system_prompt=self.parts.system_prompt, declarations=declared)
         warning = context_warning(int(str(usage["sessionInitTokens"])))
         if warning is not None:
             log.warning("before anybody has spoken, %s", warning)
@@ -365,7 +371,7 @@ class Runtime:
         if caller not in CALLERS:
             raise ConfigError(f"there is no caller {caller!r}", hint=f"callers are {', '.join(CALLERS)}")
         if call_id is not None:
-            call_id = _kept_id(call_id)
+            call_id = kept_id(call_id)
         attempt = Attempt(
             turn,
             name=storable(name)[:NAME_CHARS],
@@ -421,13 +427,13 @@ class Runtime:
 
     async def _flush(self) -> None:
         head = await self._recorder.flush()
-        if self._parts.checkpoints is not None and head.seq:
+        if self.parts.checkpoints is not None and head.seq:
             try:
-                self._parts.checkpoints.append(head)
+                self.parts.checkpoints.append(head)
             except (OSError, StoreError):  # what happened has happened and is recorded; only its note is missing
                 log.exception("the head of the audit chain could not be noted")
 
 
-def _kept_id(call_id: str) -> str:
+def kept_id(call_id: str) -> str:
     """Providers choose call ids; any text must have its one result."""
     return call_id if is_id(call_id) else f"id_{digest_bytes(call_id.encode('utf-8', 'replace'))}"

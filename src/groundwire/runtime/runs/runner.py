@@ -53,8 +53,25 @@ Price: TypeAlias = Callable[[str, Usage], float | None]
 
 _NO_TOOLS_NOW = "Tools are not available any more. Answer now, in words for the user, with what you know."
 
+PlanStep: TypeAlias = Callable[[RunState, Turn], Plan]
+"""The plan of the next request, recorded in the state if it is a new one."""
 
-def _no_price(_model: str, _usage: Usage) -> None:
+
+def plan_step(state: RunState, turn: Turn) -> Plan:
+    """Made anew only when what is on offer has changed."""
+    without_tools = state.without_tools or turn.must_answer
+    key = (without_tools, len(turn.masked), len(turn.extra))
+    if state.plan is None or state.plan_key != key:
+        plan = make_plan(state.options, () if without_tools else turn.offered())
+        plan_digest = digest_of(plan)
+        if plan_digest != state.plan_digest:
+            state.record(Planned(plan=plan, digest=plan_digest))
+        state.plan_key = key
+    assert state.plan is not None  # noqa: S101 - set by the line above, or earlier
+    return state.plan
+
+
+def no_price(_model: str, _usage: Usage) -> None:
     return None
 
 
@@ -67,8 +84,9 @@ class Runner:
         clock: Clock,
         *,
         after_batch: Callable[[Turn], Awaitable[None]],
-        price: Price = _no_price,
+        price: Price = no_price,
         watch: RunWatch | None = None,
+        plan_step: PlanStep = plan_step,
     ) -> None:
         self._provider = provider
         self._execute = execute
@@ -77,6 +95,7 @@ class Runner:
         self._after_batch = after_batch
         self._price = price
         self._watch = watch
+        self._plan_step = plan_step
 
     async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncIterator[Event]:
         """The events of the run, from wherever the state is to `run.ended`. `live`: as they come, in pieces."""
@@ -131,7 +150,7 @@ class Runner:
 
     async def _ask(self, state: RunState, turn: Turn, *, live: bool) -> Judgement:
         """One request to the model; what came back is written down, and what follows from it is decided."""
-        plan = self._plan(state, turn)
+        plan = self._plan_step(state, turn)
         fingerprint, began = state.fingerprints.take(state.plan_digest), self._clock.monotonic()
         limit = state.options.limits.max_seconds
         left = None if limit is None else max(limit - state.seconds, 0.001)
@@ -154,19 +173,6 @@ class Runner:
         if said.usage is not None:
             turn.note_context(said.usage.input)
         return judgement
-
-    def _plan(self, state: RunState, turn: Turn) -> Plan:
-        """Made anew only when what is on offer has changed."""
-        without_tools = state.without_tools or turn.must_answer
-        key = (without_tools, len(turn.masked), len(turn.extra))
-        if state.plan is None or state.plan_key != key:
-            plan = make_plan(state.options, () if without_tools else turn.offered())
-            plan_digest = digest_of(plan)
-            if plan_digest != state.plan_digest:
-                state.record(Planned(plan=plan, digest=plan_digest))
-            state.plan_key = key
-        assert state.plan is not None  # noqa: S101 - set by the line above, or earlier
-        return state.plan
 
     def _after_failure(self, state: RunState, failure: Failure) -> Judgement:
         settings = state.options.settings
