@@ -1,5 +1,6 @@
 """A built sample project, and two ways to use the command in it: in this process, and as users do."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -11,9 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 import groundwire as package
+from groundwire import Agent, Registry
 from groundwire.cli import main
 from groundwire.registry.build import build
 from groundwire.registry.sample import write_sample
+from groundwire.testing import FakeClock, ScriptedModel, ScriptedProvider
 
 OURS = ("GROUNDWIRE_", "OTEL_", "DATABASE_URL", "NO_COLOR", "SOURCE_DATE_EPOCH")
 SOURCES = str(Path(package.__file__).resolve().parent.parent)
@@ -119,3 +122,19 @@ def execute(text=""):
 """
     parameters = {"type": "object", "properties": {"text": {"type": "string"}}}
     return lambda: add_tool("wipe_disk", handler, category="action", requiresConfirmation=True, parameters=parameters)
+
+
+@pytest.fixture
+def record():
+    """Let an agent with the project's tools run against a script, and keep the run in the project's store."""
+
+    def record(prompt, *answers, store="sqlite:///groundwire.db", **options):
+        async def run():
+            models = ScriptedProvider(ScriptedModel(*answers), clock=FakeClock())
+            registry = Registry.load("tool_registry.json")
+            async with Agent("sim/recorded", tools=registry, models=models, store=store) as agent:
+                return await agent.run(prompt, **options)
+
+        return asyncio.run(run())
+
+    return record

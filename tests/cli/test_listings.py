@@ -15,6 +15,7 @@ LISTINGS = [
     ["audit", "list"],
     ["sessions", "list"],
     ["calls", "list"],
+    ["runs", "list"],
 ]
 
 

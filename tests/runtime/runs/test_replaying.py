@@ -1,14 +1,14 @@
-"""Replays on the record of runs: the same again without model and tools, or with something changed."""
+"""Exact replays: whatever way a run took, it comes out the same from its record, without model and tools."""
 
 import asyncio
+from random import Random
 
 import msgspec
 import pytest
 
-from groundwire import Agent, Outcome, Registry, Tool, say, tool
-from groundwire.contracts.errors import ConfigError, NotFound
+from groundwire import Context, Outcome, ToolPolicy, say, tool
 from groundwire.contracts.results import ToolResult, encode_result
-from groundwire.contracts.runs import Answered, Ended, Planned, Resulted, decode_entry, encode_entry
+from groundwire.contracts.runs import RESUMABLE, Answered, Ended, Planned, Resulted, decode_entry, encode_entry
 from groundwire.replays import Changes, replay_run
 from groundwire.runtime.runs.history import begin_run
 from groundwire.runtime.runs.options import RunLimits, RunOptions
@@ -27,57 +27,8 @@ from groundwire.testing import (
     runtime_for,
 )
 
-
-@pytest.fixture
-def ran():
-    """The names of the tools that really ran, in order."""
-    return []
-
-
-@pytest.fixture
-def tools(ran):
-    @tool
-    async def find_order(number: int) -> dict:
-        """Find an order."""
-        ran.append("find_order")
-        return {"number": number, "state": "sent"}
-
-    @tool
-    async def weather(city: str) -> dict:
-        """Tell the weather."""
-        ran.append("weather")
-        return {"city": city, "sky": "clear"}
-
-    @tool(category="action")
-    async def cancel_order(number: int) -> dict:
-        """Cancel an order."""
-        ran.append("cancel_order")
-        return {"cancelled": number}
-
-    @tool(category="action", confirm=True)
-    async def pay(amount: int) -> dict:
-        """Pay an amount."""
-        ran.append("pay")
-        return {"paid": amount}
-
-    return [find_order, weather, cancel_order, pay]
-
-
-@pytest.fixture
-async def make(tools):
-    made = []
-
-    def make_agent(*answers, rules=(), faults=None, **options):
-        model = ScriptedModel(*answers, rules=rules, faults=faults)
-        agent = Agent(
-            "sim/a", tools=options.pop("tools", tools), models=ScriptedProvider(model, clock=FakeClock()), **options
-        )
-        made.append(agent)
-        return agent
-
-    yield make_agent
-    for agent in made:
-        await agent.close()
+AT_ONCE = [Fault(kind=kind) for kind in FaultKind if kind not in (FaultKind.TIMEOUT, FaultKind.SLOW_DRIP)]
+"""The faults for which no clock has to go on."""
 
 
 def calls(*asked):
@@ -124,12 +75,78 @@ async def test_refused_and_unknown_calls_replay_exactly(make, ran):
     assert ran == []
 
 
-async def test_a_loop_that_was_cut_off_by_the_rules_replays_exactly(make, ran):
-    same = [calls(("find_order", {"number": 7}))] * 12
-    agent = make(*same, limits={"max_steps": 12})
+async def test_a_run_that_repeated_itself_until_its_tools_were_taken_away_replays_exactly(make, ran):
+    again = Answer(calls=(Ask("find_order", {"number": 7}, offered=False),))
+    agent = make(*[again] * 12)
     result = await agent.run("Find order 7")
-    assert result.outcome is not Outcome.COMPLETED
+    assert (result.outcome, ran) == (Outcome.LOOP_DETECTED, ["find_order", "find_order"])
     await assert_exact(agent, result, ran)
+
+
+async def test_calls_that_tools_make_replay_exactly(make, ran):
+    @tool
+    async def inner(number: int) -> int:
+        """Count on."""
+        ran.append("inner")
+        return number + 1
+
+    @tool
+    async def outer(context: Context) -> dict:
+        """Call another tool."""
+        return {"inner": (await context.call("inner", {"number": 1})).data}
+
+    agent = make(calls(("outer", {})), "Two.", tools=[inner, outer])
+    result = await agent.run("Go")
+    assert ran == ["inner"]
+    await assert_exact(agent, result, ran)
+
+
+async def test_a_result_that_was_too_large_to_show_replays_exactly(make, ran):
+    @tool(policy=ToolPolicy(spill=True))
+    async def report() -> str:
+        """Write much."""
+        ran.append("report")
+        return "x" * 2_000_000
+
+    agent = make(calls(("report", {})), Answer("So much."), tools=[report])
+    result = await agent.run("Report")
+    assert result.steps == 2
+    await assert_exact(agent, result, ran)
+    assert kinds(await agent.replay(result.run_id, model="sim/b")) == [(1, "plan", "model")]
+
+
+async def test_a_failure_after_which_the_model_was_asked_without_tools_replays_exactly(make, ran):
+    faults = ModelFaults(at={0: Fault(kind=FaultKind.STATUS, status=503)})
+    agent = make("It was sent.", faults=faults, settings={"fallback_retry_count": 1})
+    result = await agent.run("Where is order 7?")
+    assert result.outcome is Outcome.COMPLETED
+    await assert_exact(agent, result, ran)
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_whatever_goes_wrong_is_replayed_as_it_went(make, ran, seed):
+    chance = Random(seed)
+    asked = [
+        ("find_order", {"number": 1}),
+        ("find_order", {"number": "one"}),
+        ("weather", {"city": "Oslo"}),
+        ("cancel_order", {"number": 2}),
+        ("pay", {"amount": 3}),
+    ]
+    answers = [
+        chance.choice([Answer(), Answer("Done."), calls(*chance.choices(asked, k=chance.randint(1, 3)))])
+        for _ in range(6)
+    ]
+    agent = make(*answers, faults=ModelFaults(seed=seed, rate=0.3, faults=AT_ONCE))
+    result = await agent.run("Do what you like", session="s1")
+    for number in range(4):
+        await assert_exact(agent, result, ran)
+        if result.outcome not in RESUMABLE:
+            break
+        for approval in await agent.runtime.approvals():
+            decide = agent.runtime.approve if number % 2 else agent.runtime.deny
+            await decide(approval.confirmation_id, by="ann")
+        result = await agent.resume(result.run_id)
 
 
 async def test_two_calls_of_one_id_replay_exactly(make, ran):
@@ -347,7 +364,7 @@ async def test_an_answer_that_was_changed_does_not_replay(make):
     result = await agent.run("Where is order 7?")
     report = await agent.replay(await changed_copy(agent, result.run_id, change=_other_words))
     assert not report.same
-    assert "entry" in {one.kind for one in report.differences}
+    assert kinds(report) == [(1, "entry", "resulted"), (2, "entry", "answered"), (2, "entry", "ended")]
 
 
 async def test_a_stored_call_that_was_changed_does_not_replay(make):
@@ -378,206 +395,3 @@ async def test_a_run_of_which_the_calls_are_gone_replays_from_what_the_model_was
     report = await replay_run(runtime_for(store=_Forging(agent.runtime.store, [])), result.run_id, Changes())
     assert (report.same, report.differences, report.text) == (True, (), "It was sent.")
     assert ran == ["find_order"]
-
-
-async def test_a_replay_leaves_the_store_as_it_was(make):
-    agent = make(calls(("find_order", {"number": 7})), "It was sent.")
-    result = await agent.run("Where is order 7?", session="s1")
-    before = await contents(agent.runtime.store)
-    await agent.replay(result.run_id)
-    await agent.replay(result.run_id, model="sim/b", instructions="Be brief.")
-    assert await contents(agent.runtime.store) == before
-
-
-async def contents(store):
-    await store.flush()
-    return (
-        await store.list_runs("default"),
-        await store.list_calls("default"),
-        await store.list_sessions("default"),
-        await store.list_effects("default"),
-        await store.audit_head(),
-    )
-
-
-@pytest.mark.requirement("C-022")
-async def test_another_model_with_the_same_answers_differs_in_the_plan_alone(make, ran):
-    agent = make(calls(("find_order", {"number": 7})), "It was sent.")
-    result = await agent.run("Where is order 7?")
-    report = await agent.replay(result.run_id, model="sim/b")
-    assert kinds(report) == [(1, "plan", "model")]
-    assert (report.differences[0].recorded, report.differences[0].replayed) == ("sim/a", "sim/b")
-    assert (report.same, report.exact) == (True, False)
-    assert ran == ["find_order"]
-
-
-async def replayed_with(agent, result, *answers, tools=None, **changes):
-    """The replay with a model that gives these answers."""
-    models = ScriptedProvider(ScriptedModel(*answers), clock=FakeClock())
-    registry = None if tools is None else Registry(tools)
-    changes = Changes(**{"model": "sim/b", "registry": registry, **changes})
-    return await replay_run(agent.runtime, result.run_id, changes, models=models)
-
-
-async def test_other_calls_and_words_are_told_step_by_step(make, ran):
-    agent = make(
-        calls(("find_order", {"number": 7}), ("weather", {"city": "Oslo"})),
-        calls(("find_order", {"number": 8})),
-        "Both were sent.",
-    )
-    result = await agent.run("Where are 7 and 8?")
-    report = await replayed_with(
-        agent,
-        result,
-        calls(("find_order", {"number": 8}), ("find_order", {"number": 7}), ("find_order", {"number": 9})),
-        "Two were sent.",
-    )
-    assert kinds(report) == [
-        (1, "plan", "model"),
-        (1, "call_added", "find_order"),
-        (1, "call_added", "find_order"),
-        (1, "call_removed", "weather"),
-        (1, "call_unrecorded", "find_order"),
-        (2, "call_removed", "find_order"),
-        (2, "text", ""),
-        (3, "text", ""),
-    ]
-    assert [one.replayed for one in report.differences if one.kind == "call_unrecorded"] == [{"number": 9}]
-    assert not report.same
-    assert sorted(ran) == ["find_order", "find_order", "weather"]
-
-
-async def test_changed_arguments_are_told_as_one_change(make):
-    agent = make(calls(("weather", {"city": "Oslo"})), "Clear.")
-    result = await agent.run("How is the weather?")
-    report = await replayed_with(agent, result, calls(("weather", {"city": "Rome"})), "Clear.")
-    changed = report.differences[1]
-    assert (changed.kind, changed.recorded, changed.replayed) == ("call_changed", {"city": "Oslo"}, {"city": "Rome"})
-
-
-async def test_arguments_are_compared_by_value(make):
-    agent = make(Answer(calls=(Ask("pair", {"a": 1, "b": 2}),)), "Yes.", tools=[_pair()])
-    result = await agent.run("Go")
-    report = await replayed_with(agent, result, Answer(calls=(Ask("pair", {"b": 2, "a": 1}),)), "Yes.")
-    assert kinds(report) == [(1, "plan", "model")]
-
-
-def _pair(description="Pair two numbers.", handler=None):
-    async def pair(a, b):
-        return [a, b]
-
-    parameters = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
-    return Tool(name="pair", description=description, parameters=parameters, handler=handler or pair)
-
-
-async def test_a_call_that_the_record_lacks_is_not_run_and_the_model_is_told(make, ran):
-    agent = make("Nothing to do.")
-    result = await agent.run("Cancel order 7")
-    report = await replayed_with(agent, result, calls(("cancel_order", {"number": 7})), "I could not.")
-    assert ran == []
-    (shown,) = [item for item in report.items if item.kind == "result"]
-    assert shown.failed
-    assert '"NOT_RECORDED"' in shown.text
-    assert (1, "call_unrecorded", "cancel_order") in kinds(report)
-
-
-async def test_a_call_made_once_more_often_than_recorded_is_one_that_the_record_lacks(make):
-    agent = make(calls(("weather", {"city": "Oslo"})), "Clear.")
-    result = await agent.run("How is the weather?")
-    again = calls(("weather", {"city": "Oslo"}))
-    report = await replayed_with(agent, result, again, again, "Clear.")
-    assert [one for one in kinds(report) if one[1] == "call_unrecorded"] == [(2, "call_unrecorded", "weather")]
-
-
-async def test_executing_runs_only_what_the_record_lacks_and_that_once(make, ran):
-    agent = make(calls(("find_order", {"number": 7})), "It was sent.")
-    result = await agent.run("Cancel order 7", session="s1")
-    runs, sessions = [await getattr(agent.runtime.store, name)("default") for name in ("list_runs", "list_sessions")]
-    answers = calls(("find_order", {"number": 7})), calls(("cancel_order", {"number": 7})), "Cancelled."
-    report = await replayed_with(agent, result, *answers, execute=True)
-    assert ran == ["find_order", "cancel_order"]
-    assert (2, "call_unrecorded", "cancel_order") in kinds(report)
-    assert report.text == "Cancelled."
-    (effect,) = await agent.runtime.effects()
-    assert effect.tool == "cancel_order"
-    assert await agent.runtime.store.list_runs("default") == runs
-    assert await agent.runtime.store.list_sessions("default") == sessions
-
-
-async def test_an_exact_replay_cannot_execute(make):
-    agent = make("Hello.")
-    result = await agent.run("Hi")
-    with pytest.raises(ConfigError):
-        await agent.replay(result.run_id, execute=True)
-
-
-async def test_a_recorded_call_that_still_waits_waits_in_the_replay_too(make, ran):
-    agent = make(calls(("pay", {"amount": 5})), "Paid.")
-    paused = await agent.run("Pay 5")
-    report = await agent.replay(paused.run_id, model="sim/b")
-    assert (report.outcome, kinds(report)) == (Outcome.AWAITING_APPROVAL, [(1, "plan", "model")])
-    assert len(await agent.runtime.approvals()) == 1
-
-
-async def test_other_instructions_are_a_change_of_the_plan(make):
-    agent = make("Hello.", instructions="Be polite.")
-    result = await agent.run("Hi")
-    report = await agent.replay(result.run_id, instructions="Be brief.")
-    (change,) = report.differences
-    assert (change.kind, change.name, change.recorded) == ("plan", "instructions", "Be polite.")
-    assert change.replayed == "Be brief."
-    assert report.same
-
-
-async def test_another_registry_is_told_tool_by_tool(make, tools):
-    agent = make(Answer(calls=(Ask("pair", {"a": 1, "b": 2}),)), "Yes.", tools=[*tools, _pair()])
-    result = await agent.run("Go")
-    report = await agent.replay(result.run_id, tools=[*tools[1:], _pair("Pair numbers."), _pair_of("more")])
-    assert kinds(report) == [
-        (1, "plan", "tools.find_order"),
-        (1, "plan", "tools.pair"),
-        (1, "plan", "tools.more"),
-    ]
-    assert report.differences[0].replayed is None
-    assert report.differences[2].recorded is None
-
-
-def _pair_of(name):
-    return Tool(name=name, description="More.", parameters={"type": "object", "properties": {}}, handler=print)
-
-
-async def test_a_replay_has_the_tools_of_its_run_although_there_are_others_now(make, tools):
-    agent = make(calls(("find_order", {"number": 7})), "It was sent.")
-    result = await agent.run("Where is order 7?")
-    now = make(
-        calls(("find_order", {"number": 7})), "It was sent.", runtime=runtime_for(*tools[1:], store=agent.runtime.store)
-    )
-    assert kinds(await now.replay(result.run_id, model="sim/b")) == [(1, "plan", "model")]
-
-
-async def test_another_outcome_is_a_difference(make):
-    agent = make("Hello.")
-    result = await agent.run("Hi")
-    report = await replayed_with(agent, result, "", "", "")
-    outcome = report.differences[-1]
-    assert (outcome.kind, outcome.recorded, outcome.replayed) == ("outcome", "completed", "empty_answer")
-
-
-async def test_a_provider_that_fails_is_a_difference(make):
-    agent = make("Hello.")
-    result = await agent.run("Hi")
-    models = ScriptedProvider(
-        ScriptedModel(faults=ModelFaults(at={0: Fault(kind=FaultKind.STATUS, status=503)})), clock=FakeClock()
-    )
-    report = await replay_run(agent.runtime, result.run_id, Changes(model="sim/b"), models=models)
-    assert [(one.kind, one.recorded) for one in report.differences] == [
-        ("plan", "sim/a"),
-        ("text", "Hello."),
-        ("failure", None),
-        ("outcome", "completed"),
-    ]
-
-
-async def test_a_run_that_is_not_there_cannot_be_replayed(make):
-    with pytest.raises(NotFound):
-        await make().replay("run_none")

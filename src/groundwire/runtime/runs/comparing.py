@@ -62,14 +62,15 @@ def compare_exactly(recorded: Trace, replayed: Trace) -> tuple[Difference, ...]:
 def compare_steps(recorded: Trace, replayed: Trace) -> tuple[Difference, ...]:
     """Where the run went another way."""
     found: list[Difference] = []
-    told: tuple[Plan | None, Plan | None] = (None, None)
+    told: list[Difference] = []
     empty = Step(number=0, plan=None)
     number = 0
     for one, other in zip_longest(recorded.steps(), replayed.steps()):
         number = (one or other or empty).number
-        if one is not None and other is not None and (one.plan, other.plan) != told:
-            told = (one.plan, other.plan)
-            found += compare_plans(number, one.plan, other.plan)
+        if one is not None and other is not None:
+            plans = list(compare_plans(one.plan, other.plan))
+            found += [msgspec.structs.replace(change, step=number) for change in plans if change not in told]
+            told = plans
         found += _compare_step(number, one or empty, other or empty)
     outcomes = [trace.ended.outcome.value if trace.ended is not None else None for trace in (recorded, replayed)]
     if outcomes[0] != outcomes[1]:
@@ -77,16 +78,16 @@ def compare_steps(recorded: Trace, replayed: Trace) -> tuple[Difference, ...]:
     return tuple(found)
 
 
-def compare_plans(step: int, recorded: Plan | None, replayed: Plan | None) -> Iterator[Difference]:
+def compare_plans(recorded: Plan | None, replayed: Plan | None) -> Iterator[Difference]:
     """Field by field, and of the tools one by one."""
     one, other = _plain(recorded), _plain(replayed)
     before, after = _by_name(one.pop("tools", ())), _by_name(other.pop("tools", ()))
     for name, left, right in _unequal(one, other):
-        yield Difference(step=step, kind="plan", name=name, recorded=left, replayed=right)
+        yield Difference(step=0, kind="plan", name=name, recorded=left, replayed=right)
     for name, left, right in _unequal(before, after):
-        yield Difference(step=step, kind="plan", name=f"tools.{name}", recorded=left, replayed=right)
+        yield Difference(step=0, kind="plan", name=f"tools.{name}", recorded=left, replayed=right)
     if list(before) != list(after) and sorted(before) == sorted(after):
-        yield Difference(step=step, kind="plan", name="tools", recorded=list(before), replayed=list(after))
+        yield Difference(step=0, kind="plan", name="tools", recorded=list(before), replayed=list(after))
 
 
 def read_raw(raw: str) -> JsonValue:
@@ -137,7 +138,8 @@ def _fields(step: int, one: JsonObject, other: JsonObject) -> Iterator[Differenc
     """Entries of two kinds are different as a whole, others in some of their fields."""
     kinds = (one.get("kind"), other.get("kind"))
     if kinds[0] != kinds[1]:
-        yield Difference(step=step, kind="entry", recorded=one or None, replayed=other or None)
+        name = str(kinds[0] or kinds[1])
+        yield Difference(step=step, kind="entry", name=name, recorded=one or None, replayed=other or None)
         return
     for name, left, right in _unequal(one, other):
         yield Difference(step=step, kind="entry", name=f"{kinds[0]}.{name}", recorded=left, replayed=right)
