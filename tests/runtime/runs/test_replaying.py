@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from groundwire import Context, Outcome, ToolPolicy, say, tool
+from groundwire.contracts.canonical import digest
 from groundwire.contracts.results import ToolResult, encode_result
 from groundwire.contracts.runs import RESUMABLE, Answered, Ended, Planned, Resulted, decode_entry, encode_entry
 from groundwire.replays import Changes, replay_run
@@ -343,6 +344,20 @@ def _other_end(body):
 
 
 @pytest.mark.requirement("C-021")
+async def test_the_record_keeps_the_whole_plan_under_its_digest(make):
+    agent = make("Hello.", instructions="Be polite.", sampling={"temperature": 0.5}, max_output_tokens=100)
+    result = await agent.run("Hi")
+    (planned,) = [
+        body
+        for entry in await agent.runtime.store.run_entries("default", result.run_id)
+        if isinstance(body := decode_entry(entry.body), Planned)
+    ]
+    assert [declared.name for declared in planned.plan.tools] == ["cancel_order", "find_order", "pay", "weather"]
+    assert (planned.plan.instructions, planned.plan.sampling.temperature) == ("Be polite.", 0.5)
+    assert planned.plan.max_output_tokens == 100
+    assert planned.digest == digest(msgspec.to_builtins(planned.plan))
+
+
 @pytest.mark.parametrize(
     ("change", "found"),
     [

@@ -46,7 +46,6 @@ async def contents(store):
     )
 
 
-@pytest.mark.requirement("C-022")
 async def test_another_model_with_the_same_answers_differs_in_the_plan_alone(make, ran):
     agent = make(calls(("find_order", {"number": 7})), "It was sent.")
     result = await agent.run("Where is order 7?")
@@ -175,6 +174,7 @@ async def test_other_instructions_are_a_change_of_the_plan(make):
     assert report.same
 
 
+@pytest.mark.requirement("C-022")
 async def test_another_registry_is_told_tool_by_tool(make, tools):
     agent = make(Answer(calls=(Ask("pair", {"a": 1, "b": 2}),)), "Yes.", tools=[*tools, _pair()])
     result = await agent.run("Go")
