@@ -67,6 +67,7 @@ DETAILS = {
     "SUPPLIED_MISMATCH": ("VALIDATION", "An application sent another value than the turn was opened with."),
     "UNKNOWN_TOOL": ("NOT_FOUND", "No tool of this name for this caller."),
     "NO_HANDLER": ("NOT_FOUND", "The tool was declared without code; somebody else executes it."),
+    "NOT_RECORDED": ("NOT_FOUND", "The run that is replayed has no such call, and a replay carries nothing out."),
     "HANDLER_GONE": ("NOT_FOUND", "The session's version of the tool has no code any more."),
     "HANDLER_CHANGED": ("NOT_FOUND", "The code is not what the session's version was built from."),
     "HANDLER_BROKEN": ("NOT_FOUND", "The code cannot be imported."),

@@ -47,9 +47,7 @@ async def make(tools):
 
     def make_agent(*answers, rules=(), faults=None, **options):
         model = ScriptedModel(*answers, rules=rules, faults=faults)
-        agent = Agent(
-            "sim/a", tools=options.pop("tools", tools), models=ScriptedProvider(model, clock=FakeClock()), **options
-        )
+        agent = Agent("sim/a", **{"tools": tools, "models": ScriptedProvider(model, clock=FakeClock()), **options})
         made.append(agent)
         return agent
 

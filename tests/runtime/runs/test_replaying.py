@@ -11,9 +11,6 @@ from groundwire.contracts.canonical import digest
 from groundwire.contracts.results import ToolResult, encode_result
 from groundwire.contracts.runs import RESUMABLE, Answered, Ended, Planned, Resulted, decode_entry, encode_entry
 from groundwire.replays import Changes, replay_run
-from groundwire.runtime.runs.history import begin_run
-from groundwire.runtime.runs.options import RunLimits, RunOptions
-from groundwire.runtime.runs.runner import Runner
 from groundwire.runtime.transforms import TOOL_CALL_TRANSFORMS, TOOL_RESULT_TRANSFORMS
 from groundwire.testing import (
     Answer,
@@ -271,7 +268,7 @@ async def test_a_run_whose_process_died_replays_as_far_as_it_went(make, ran):
     assert (report.same, report.differences) == (True, ())
 
 
-async def test_a_run_that_ran_out_of_time_replays_exactly_in_no_time(tools, ran):
+async def test_a_run_that_ran_out_of_time_replays_exactly_in_no_time(make, ran):
     clock = FakeClock()
 
     class Slow(ScriptedProvider):
@@ -279,19 +276,11 @@ async def test_a_run_that_ran_out_of_time_replays_exactly_in_no_time(tools, ran)
             clock.advance(6)
             return await super().complete(request)
 
-    runtime = runtime_for(*tools, clock=clock)
-    model = Slow(ScriptedModel(*[calls(("find_order", {"number": number})) for number in range(9)]), clock=clock)
-    runner = Runner(model, runtime.carry, runtime.store, clock, after_batch=runtime.apply_intents)
-    options = RunOptions(model="sim/a", limits=RunLimits(max_seconds=10))
-    state = await begin_run(
-        runtime.store, clock, options, [say("user", "Go on")], run_id="run_1", turn=1, inherited=0, registry_version=""
-    )
-    async with runtime.run_turn(options.for_turn("run_1")) as turn:
-        assert [event async for event in runner.run(state, turn, live=False)][-1].outcome == "time_limit"
-    report = await replay_run(runtime, "run_1", Changes())
-    assert (report.outcome, report.steps, report.differences) == (Outcome.TIME_LIMIT, 2, ())
-    assert ran == ["find_order", "find_order"]
-    await runtime.close()
+    model = ScriptedModel(*[calls(("find_order", {"number": number})) for number in range(9)])
+    agent = make(models=Slow(model, clock=clock), clock=clock, limits={"max_seconds": 10})
+    result = await agent.run("Go on")
+    assert (result.outcome, result.steps) == (Outcome.TIME_LIMIT, 2)
+    await assert_exact(agent, result, ran)
 
 
 async def test_costs_are_those_of_the_record(make, ran):

@@ -98,9 +98,9 @@ async def replay_changed(
     With `execute`, calls that the record lacks are carried out by `runtime`, outside the session of the run.
     """
     results = RecordedResults(trace, runtime, execute=execute)
-    clock = runtime.parts.clock
+    clock = runtime.clock
     runner = Runner(provider, results.execute, runs, clock, after_batch=runtime.apply_intents, price=price)
-    state = await _begin(trace, options, runs, clock, runtime.parts.ids.new("replay"))
+    state = await _begin(trace, options, runs, clock, runtime.ids.new("replay"))
     async with runtime.run_turn(_outside(options, state.run.run_id)) as turn:
         async for _ in runner.run(state, turn, live=False):
             pass

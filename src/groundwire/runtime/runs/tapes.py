@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.errors import ErrorType, ProviderError
+from groundwire.contracts.errors import ErrorDetail, ErrorType, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.records import CallRecord, Confirmation
@@ -39,7 +39,6 @@ from groundwire.runtime.runs.traces import Trace
 from groundwire.runtime.runtime import kept_id
 from groundwire.runtime.turns import Turn
 
-NOT_RECORDED = "NOT_RECORDED"
 _NO_OPTIONS = SendOptions()
 
 
@@ -220,7 +219,7 @@ def not_recorded(call: ToolCall) -> ToolResult:
     return ToolResult.failure(
         ErrorType.NOT_FOUND,
         f"{call.name} was not called like this in the recorded run, and a replay carries nothing out. Go on without it.",
-        detail=NOT_RECORDED,
+        detail=ErrorDetail.NOT_RECORDED,
     )
 
 
