@@ -10,7 +10,9 @@ import msgspec
 from groundwire.assembly import scratch_runtime
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.ports import Provider
-from groundwire.registry import Registry
+from groundwire.contracts.requests import FunctionTool
+from groundwire.contracts.runs import Plan, Planned
+from groundwire.registry import Registry, Tool
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.replaying import ReplayReport, replay_changed, replay_exactly
 from groundwire.runtime.runs.runner import Price, no_price
@@ -60,17 +62,37 @@ async def replay_run(
         return await replay_exactly(trace, scratch_runtime(runtime, Registry()))
     if models is None:
         raise ConfigError("a replay with changes needs models to ask", hint="open_models()")
+    options = changes.apply(trace.options)
     registry = changes.registry if changes.registry is not None else await _recorded_registry(runtime, trace)
+    if registry is None:
+        registry, options = _as_declared(trace, options)
     scratch = scratch_runtime(runtime, registry)
     acting = Runtime(registry, runtime.store, runtime.parts) if changes.execute else scratch
-    options = changes.apply(trace.options)
     return await replay_changed(trace, options, acting, scratch.store, models, execute=changes.execute, price=price)
 
 
-async def _recorded_registry(runtime: Runtime, trace: Trace) -> Registry:
-    """The tools as the run had them, or as they are now where the store does not know any more."""
+async def _recorded_registry(runtime: Runtime, trace: Trace) -> Registry | None:
+    """The tools as the run had them: those that are here, or those that the store keeps for its session."""
     version = trace.started.registry_version
     if version == runtime.registry.version:
         return runtime.registry
     artifact = await runtime.store.load_artifact(version)
-    return runtime.registry if artifact is None else runtime.registry.older(artifact)
+    return None if artifact is None else runtime.registry.older(artifact)
+
+
+def _as_declared(trace: Trace, options: RunOptions) -> tuple[Registry, RunOptions]:
+    """Tools as the record declares them, without code; their guides are known only as the end of the instructions."""
+    plan = next((body.plan for body in trace.entries if isinstance(body, Planned)), Plan(model=options.model))
+    declared = [
+        Tool(
+            name=one.name,
+            description=one.description or "",
+            parameters=one.parameters or {"type": "object"},
+            modes=("text", "voice"),
+        )
+        for one in plan.tools
+        if isinstance(one, FunctionTool)
+    ]
+    guides = plan.instructions.removeprefix(trace.options.instructions).lstrip("\n")
+    instructions = "\n\n".join(filter(None, (options.instructions, guides)))
+    return Registry(declared), msgspec.structs.replace(options, instructions=instructions)

@@ -230,10 +230,10 @@ class Runtime:
             yield turn
 
     async def registry_version(self, session: str | None, *, tenant: str = "default") -> str:
-        """The version whose tools a turn gets: that of its session, or the present one, which is kept in the store."""
+        """The version whose tools a turn gets: that of its session, or the present one."""
         await self.open()
         known = await self.store.load_session(tenant, session) if session is not None else None
-        return known.registry_version if known is not None else await self._sessions.keep_registry()
+        return known.registry_version if known is not None else self.registry.version
 
     async def end_session(self, session: str, *, tenant: str = "default") -> bool:
         await self.open()

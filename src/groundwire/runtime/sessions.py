@@ -118,7 +118,10 @@ class Sessions:
         session = await self._store.load_session(tenant, session_id)
         if session is not None:
             return session
-        version = await self.keep_registry()
+        version = self._registry.version
+        if version not in self._saved:
+            await self._store.save_artifact(version, self._registry.artifact())
+            self._saved.add(version)
         now = self._clock.now()
         return await self._store.create_session(
             Session(
@@ -130,14 +133,6 @@ class Sessions:
                 updated_at=now,
             )
         )
-
-    async def keep_registry(self) -> str:
-        """Have the tools in the store as they are now, under the version that is the answer."""
-        version = self._registry.version
-        if version not in self._saved:
-            await self._store.save_artifact(version, self._registry.artifact())
-            self._saved.add(version)
-        return version
 
     async def end(self, tenant: str, session_id: str) -> bool:
         """Close a session for good: later calls are refused as SESSION_INACTIVE. False when it is not open."""

@@ -8,6 +8,7 @@ import pytest
 
 from groundwire import Context, Outcome, ToolPolicy, say, tool
 from groundwire.contracts.canonical import digest
+from groundwire.contracts.errors import NotFound
 from groundwire.contracts.results import ToolResult, encode_result
 from groundwire.contracts.runs import RESUMABLE, Answered, Ended, Planned, Resulted, decode_entry, encode_entry
 from groundwire.replays import Changes, replay_run
@@ -227,6 +228,14 @@ async def test_a_streamed_run_replays_exactly(make, ran):
     report = await agent.replay(events[-1].run_id)
     assert (report.same, report.differences) == (True, ())
     assert report.text == events[-1].text == "It was sent."
+
+
+async def test_runs_of_another_tenant_are_replayed_as_theirs(make, ran):
+    agent = make(calls(("find_order", {"number": 7})), "It was sent.")
+    result = await agent.run("Where is order 7?", tenant="acme")
+    assert (await agent.replay(result.run_id, tenant="acme")).differences == ()
+    with pytest.raises(NotFound):
+        await agent.replay(result.run_id)
 
 
 async def test_later_runs_of_a_session_replay_exactly(make, ran):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundwire import Outcome, Registry, Tool
+from groundwire import Outcome, Tool
 from groundwire.contracts.errors import ConfigError, NotFound
 from groundwire.replays import Changes, replay_run
 from groundwire.testing import (
@@ -56,12 +56,11 @@ async def test_another_model_with_the_same_answers_differs_in_the_plan_alone(mak
     assert ran == ["find_order"]
 
 
-async def replayed_with(agent, result, *answers, tools=None, **changes):
+async def replayed_with(agent, result, *answers, runtime=None, **changes):
     """The replay with a model that gives these answers."""
     models = ScriptedProvider(ScriptedModel(*answers), clock=FakeClock())
-    registry = None if tools is None else Registry(tools)
-    changes = Changes(**{"model": "sim/b", "registry": registry, **changes})
-    return await replay_run(agent.runtime, result.run_id, changes, models=models)
+    changes = Changes(**{"model": "sim/b", **changes})
+    return await replay_run(runtime or agent.runtime, result.run_id, changes, models=models)
 
 
 async def test_other_calls_and_words_are_told_step_by_step(make, ran):
@@ -192,13 +191,26 @@ def _pair_of(name):
     return Tool(name=name, description="More.", parameters={"type": "object", "properties": {}}, handler=print)
 
 
-async def test_a_replay_has_the_tools_of_its_run_although_there_are_others_now(make, tools):
-    agent = make(calls(("find_order", {"number": 7})), "It was sent.")
-    result = await agent.run("Where is order 7?")
-    now = make(
-        calls(("find_order", {"number": 7})), "It was sent.", runtime=runtime_for(*tools[1:], store=agent.runtime.store)
-    )
-    assert kinds(await now.replay(result.run_id, model="sim/b")) == [(1, "plan", "model")]
+@pytest.mark.parametrize("session", ["s1", None])
+async def test_a_replay_has_the_tools_of_its_run_although_there_are_others_now(make, tools, ran, session):
+    agent = make(calls(("find_order", {"number": 7})), "It was sent.", instructions="Be polite.")
+    result = await agent.run("Where is order 7?", session=session)
+    now = runtime_for(tools[1], store=agent.runtime.store)
+    asked = calls(("find_order", {"number": 7})), "It was sent."
+    report = await replayed_with(agent, result, *asked, runtime=now)
+    assert kinds(report) == [(1, "plan", "model")]
+    assert ran == ["find_order"]
+
+
+async def test_guides_stay_with_their_tools_although_only_the_record_knows_them(make):
+    guided = Tool(name="pair", description="Pair.", guide="Use it well.", parameters={"type": "object"}, handler=print)
+    agent = make("Hello.", tools=[guided], instructions="Be polite.")
+    result = await agent.run("Hi")
+    now = runtime_for(store=agent.runtime.store)
+    report = await replayed_with(agent, result, "Hello.", model=None, instructions="Be brief.", runtime=now)
+    (change,) = report.differences
+    assert change.recorded == "Be polite.\n\n# Tools\n\n## pair\n\nUse it well."
+    assert change.replayed == "Be brief.\n\n# Tools\n\n## pair\n\nUse it well."
 
 
 async def test_another_outcome_is_a_difference(make):

@@ -99,15 +99,15 @@ class Tape:
         call_id = kept_id(call.call_id)
         if call.call_id in batch.waiting:
             return not_recorded(call), awaited(call, batch.waiting[call.call_id])
+        shown, record = batch.take(call.call_id), self._records.get(call_id)
+        is_counted = record is not None and call_id not in batch.call_ids | self._counted
         batch.call_ids.add(call_id)
-        shown = batch.take(call.call_id)
-        record = self._records.get(call_id)
         if record is not None and self._is_of(record, call):
             return decode_result(record.result), None
         result = read_shown(shown) if shown is not None else None
         if result is None:
             return not_recorded(call), None
-        batch.refusals += not result.ok  # only a second call of one id ends without a record, and it is refused
+        batch.refusals += not (result.ok or is_counted)  # a second call of one id is refused without a record
         return result, None
 
     async def after_batch(self, turn: Turn) -> None:
