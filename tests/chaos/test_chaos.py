@@ -1,4 +1,5 @@
-"""A thousand conversations with models that fail by plan: each ends with a named outcome, and every effect is counted.
+"""A thousand conversations with models that fail by plan: each ends with a named outcome, every effect is counted, and
+every record replays exactly.
 
 CHAOS_SEED and CHAOS_RUNS choose another thousand, or fewer; the same seed gives the same conversations and faults.
 """
@@ -90,6 +91,7 @@ async def test_a_thousand_conversations_with_faults_end_by_name_and_pay_once(tmp
     paid: list[str] = []
     outcomes: Counter[str] = Counter()
     resumed: list[Outcome] = []
+    unlike: list[int] = []
     async with AsyncExitStack() as stack:
         providers = {}
         for place, dialect in enumerate(DIALECTS):
@@ -117,18 +119,21 @@ async def test_a_thousand_conversations_with_faults_end_by_name_and_pay_once(tmp
             prompt = f"Conversation {number} of {SEED}"
             if number % 2:
                 result = await agent.run(prompt, model=model_name)
-                outcome, text = result.outcome, result.text
+                outcome, text, run_id = result.outcome, result.text, result.run_id
             else:
                 *_, last = [event async for event in agent.stream(prompt, model=model_name)]
                 assert last.event == "run.ended", number
-                outcome, text = last.outcome, last.text
+                outcome, text, run_id = last.outcome, last.text, last.run_id
             outcomes[Outcome(outcome).value] += 1
             assert text, (number, outcome)
             if outcome == Outcome.PROVIDER_ERROR:  # nothing is lost, and nothing happens again when it is taken up
-                resumed += [(await agent.resume(last.run_id if not number % 2 else result.run_id)).outcome]
+                resumed += [(await agent.resume(run_id)).outcome]
+            if not (await agent.replay(run_id)).same:
+                unlike.append(number)
         effects = await runtime.effects(limit=100_000)
         audit = await runtime.verify_audit()
     assert audit.ok, audit
+    assert unlike == []
     assert sum(outcomes.values()) == RUNS
     assert max(Counter(paid).values()) == 1
     recorded = [effect.key for effect in effects if effect.status in ("settled", "unknown")]

@@ -2,7 +2,7 @@
 
 python run_child.py run    STORE FOLDER KILL   begins a run; KILL is "", "ask N", or "STEP N" of the pipeline
 python run_child.py resume STORE FOLDER KILL   goes on with it
-Prints the end of the run as JSON: outcome, text, and the whole conversation.
+Prints the end of the run as JSON: outcome, text, the whole conversation, and whether its record replays exactly.
 """
 
 import asyncio
@@ -74,9 +74,11 @@ async def main(command: str, store: str, folder: Path, kill: str) -> None:
         result = await agent.run("Pay all three.", session="s", run_id="the-run")
     else:
         result = await agent.resume("the-run")
+    report = await agent.replay("the-run")
     await runtime.close()
     history = [msgspec.to_builtins(item) for item in result.history]
-    print(json.dumps({"outcome": result.outcome, "text": result.text, "history": history}))
+    told = {"outcome": result.outcome, "text": result.text, "history": history, "replays": report.same}
+    print(json.dumps(told))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""A run is killed with SIGKILL anywhere, and another process goes on: the same conversation, and every effect once."""
+"""A run is killed with SIGKILL anywhere, and another process goes on: the same conversation, and every effect once.
+
+Its record then replays exactly, as that of a run that nobody disturbed.
+"""
 
 import json
 import signal
@@ -36,7 +39,7 @@ def child(command: str, store: str, folder: Path, kill: str = "") -> tuple[int, 
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("undisturbed")
     _, result = child("run", f"sqlite:///{folder}/groundwire.db", folder)
-    assert result["outcome"] == "completed"
+    assert (result["outcome"], result["replays"]) == ("completed", True)
     assert (folder / "effects.txt").read_text().split() == ["1", "2", "3"]
     return result
 
