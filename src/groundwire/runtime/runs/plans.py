@@ -21,7 +21,7 @@ _encode = msgspec.json.Encoder().encode
 def make_plan(options: RunOptions, tools: Iterable[Tool]) -> Plan:
     """`tools` are those on offer now, in the registry's order: the same order every time, for prompt caches."""
     settings = options.settings
-    specs = [tool.spec for tool in tools] if settings.tool_use_mode != "disabled" else []
+    specs = [tool.spec for tool in tools]
     return Plan(
         model=options.model,
         instructions=write_instructions(options.instructions, specs, options.mode),

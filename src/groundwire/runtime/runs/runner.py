@@ -7,7 +7,8 @@ happens is written down before anything follows from it that could not be repeat
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import aclosing
 from typing import Any, TypeAlias
 
 from groundwire.contracts.errors import StoreError
@@ -28,7 +29,7 @@ from groundwire.contracts.runs import (
     Planned,
     Resulted,
 )
-from groundwire.runtime.runs.asking import ask
+from groundwire.runtime.runs.asking import ask, with_new_ids
 from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, result_item
 from groundwire.runtime.runs.judging import (
     CARRY,
@@ -97,13 +98,14 @@ class Runner:
         self._watch = watch
         self._plan_step = plan_step
 
-    async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncIterator[Event]:
+    async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncGenerator[Event]:
         """The events of the run, from wherever the state is to `run.ended`. `live`: as they come, in pieces."""
         follower = turn.on_event
         try:
             if live:
-                async for event in _as_they_come(self._work(state, turn, live=True), turn):
-                    yield event
+                async with aclosing(_as_they_come(self._work(state, turn, live=True), turn)) as coming:
+                    async for event in coming:
+                        yield event
                 return
             events: list[Event] = []
             turn.on_event = events.append
@@ -159,6 +161,7 @@ class Runner:
         said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
         if isinstance(said, Failure):
             return self._after_failure(state, said)
+        said = with_new_ids(said, state.call_ids, state.steps + 1)
         judgement = self._refined(state, turn, said, judge(said))
         state.record(
             Answered(
@@ -199,11 +202,11 @@ class Runner:
         if options.settings.tool_use_mode == "enforced":
             if not state.calls:
                 return Finish(outcome=Outcome.NO_TOOL_CALL)
-            oks = state.last_ok.values()
-            if not (all(oks) if options.settings.tool_failure_policy == "fatal" else any(oks)):
+            is_fatal = options.settings.tool_failure_policy == "fatal"
+            if not (all(state.last_ok.values()) if is_fatal else state.any_ok):
                 return Finish(outcome=Outcome.TOOL_FAILED)
         if options.output is not None and options.output.type != "text":
-            _, fault = read_output(reply.text, options.output)
+            _, fault = read_output(reply.text, options.output, state.output_type)
             if fault:
                 return Repair(outcome=Outcome.INVALID_OUTPUT, words=ask_again(fault), keep=True)
         return judgement
@@ -290,7 +293,7 @@ def _final_text(state: RunState, outcome: Outcome) -> str:
     return reply.text if is_answer and not reply.calls else ""
 
 
-async def _as_they_come(work: Coroutine[Any, Any, None], turn: Turn) -> AsyncIterator[Event]:
+async def _as_they_come(work: Coroutine[Any, Any, None], turn: Turn) -> AsyncGenerator[Event]:
     """The events of the turn while the work goes on. Whoever stops listening stops the work."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
     turn.on_event = queue.put_nowait
