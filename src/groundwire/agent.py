@@ -215,6 +215,9 @@ class Agent:
         options = self._options(changes)
         store = self.runtime.store
         earlier: list[Item] = list(history or ())
+        for item in earlier:
+            if not isinstance(item, Item):
+                raise ConfigError(f"a history cannot hold {item!r}", hint='items of a result, or say("user", "…")')
         if history is None and options.session:
             earlier = await conversation_of(store, self.runtime.clock, options.tenant, options.session)
         turn = await self._next_turn(options, earlier)
@@ -331,11 +334,14 @@ def read_prompt(prompt: Prompt, turn: int) -> Message | None:
         return None
     if isinstance(prompt, Message):
         return prompt
-    if isinstance(prompt, str):
-        return Message(role="user", parts=(TextPart(text=prompt),), turn=turn)
-    parts = tuple(prompt) if isinstance(prompt, Sequence) else (prompt,)
-    given = tuple(TextPart(text=part) if isinstance(part, str) else part for part in parts)
-    return Message(role="user", parts=given, turn=turn)
+    listed = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
+    parts = tuple(TextPart(text=part) if isinstance(part, str) else part for part in listed)
+    for part in parts:
+        if not isinstance(part, Part):
+            raise ConfigError(f"a prompt cannot hold {part!r}", hint="text, attach(…), or a list of them")
+    if all(isinstance(part, TextPart) and not part.text.strip() for part in parts):
+        raise ConfigError("the prompt says nothing", hint='agent.run("…")')
+    return Message(role="user", parts=parts, turn=turn)
 
 
 def attach(source: str | Path | bytes, media_type: str = "", *, name: str | None = None) -> MediaPart:

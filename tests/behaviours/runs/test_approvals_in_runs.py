@@ -3,7 +3,7 @@
 import pytest
 
 from groundwire import Outcome, tool
-from groundwire.testing import Answer, Ask, FakeClock, runtime_for
+from groundwire.testing import Answer, Ask, runtime_for
 from tests.behaviours.runs.stage import UPSTREAMS, events_of, staged, verdicts
 
 
@@ -59,33 +59,3 @@ async def test_a_run_waits_for_a_decision_and_goes_on_with_it(upstream, how, dec
         assert (sorted(did), did[-1]) == (sorted(done), "after")
         results = [item for item in resumed.history if item.kind == "result"]
         assert [item.name for item in results] == ["note", "book", "note", "look"]
-
-
-@pytest.mark.parametrize("upstream", UPSTREAMS)
-async def test_a_run_that_is_taken_up_too_early_waits_on(upstream):
-    did = []
-    async with runtime_for(*make_tools(did)) as runtime, staged(upstream, ASKING, "Done.") as stage:
-        agent = stage.agent(runtime=runtime)
-        first = await agent.run("A table, please.", session="s")
-        second = await agent.resume(first.run_id)
-        assert (second.outcome, second.approvals) == (Outcome.AWAITING_APPROVAL, first.approvals)
-        await runtime.approve(first.approvals[0], by="ada")
-        third = await agent.resume(first.run_id)
-        assert (third.outcome, sorted(did)) == (Outcome.COMPLETED, ["Nonna's", "after", "before", "sky"])
-
-
-async def test_a_question_that_ran_out_is_not_agreed_to():
-    did, clock = [], FakeClock()
-    async with (
-        runtime_for(*make_tools(did), clock=clock) as runtime,
-        staged("in-process", Answer(calls=(Ask("book", {"place": "Nonna's"}),)), "Done.") as stage,
-    ):
-        agent = stage.agent(runtime=runtime)
-        first = await agent.run("A table, please.", session="s")
-        clock.advance(301)
-        second = await agent.resume(first.run_id)
-        assert (verdicts(second.events), second.outcome, did) == (
-            ["book CONFIRMATION_REQUIRED/EXPIRED"],
-            Outcome.COMPLETED,
-            [],
-        )

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import re
 
 import pytest
 
@@ -53,6 +54,24 @@ async def test_a_run_without_anything_to_answer_is_refused():
     async with staged("in-process") as stage:
         with pytest.raises(GroundwireError, match=r"^there is nothing to ask$"):
             await stage.agent().run()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "history", "fault"),
+    [
+        ("", None, "the prompt says nothing"),
+        (" \n", None, "the prompt says nothing"),
+        ([], None, "the prompt says nothing"),
+        (7, None, "a prompt cannot hold 7"),
+        (["Look:", {"url": "x"}], None, "a prompt cannot hold {'url': 'x'}"),
+        ("Go.", ["Hello."], "a history cannot hold 'Hello.'"),
+    ],
+)
+async def test_what_is_no_prompt_and_no_history_is_refused(prompt, history, fault):
+    async with staged("in-process", "Done.") as stage:
+        with pytest.raises(GroundwireError, match=f"^{re.escape(fault)}$"):
+            await stage.agent().run(prompt, history=history)
+        assert stage.script.asked == []
 
 
 @pytest.mark.parametrize("upstream", UPSTREAMS)

@@ -262,3 +262,24 @@ async def test_the_usual_choice_is_not_written_at_all(upstream):
     async with staged(upstream, "Done.") as stage:
         await stage.agent(tools=[look], settings={"tool_choice": "auto"}).run("Go.")
         assert not {"tool_choice", "toolConfig"} & stage.bodies[0].keys()
+
+
+ONE_OF = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [{"name": "look"}]}}
+
+
+@pytest.mark.requirement("C-143")
+@pytest.mark.parametrize(
+    ("upstream", "choice", "later"),
+    [
+        *[(upstream, "required", None) for upstream in UPSTREAMS],
+        *[(upstream, {"type": "function", "function": {"name": "look"}}, None) for upstream in UPSTREAMS],
+        ("in-process", ONE_OF, ("auto", ("look",))),
+    ],
+)
+async def test_a_choice_forces_the_first_call_and_not_a_second_one(upstream, choice, later):
+    async with staged(upstream, looks("sky"), "Done.") as stage:
+        result = await stage.agent(tools=[look, spell], settings={"tool_choice": choice}).run("Go.")
+        assert result.outcome == Outcome.COMPLETED
+        first, last = (request.tool_choice for request in stage.script.asked)
+        assert first.mode == "required"
+        assert (None if last is None else (last.mode, last.names)) == later

@@ -61,9 +61,10 @@ PlanStep: TypeAlias = Callable[[RunState, Turn], Plan]
 def plan_step(state: RunState, turn: Turn) -> Plan:
     """Made anew only when what is on offer has changed."""
     without_tools = state.without_tools or turn.must_answer
-    key = (without_tools, len(turn.masked), len(turn.extra))
+    has_called = state.calls > 0 and state.options.settings.tool_choice != "auto"
+    key = (without_tools, len(turn.masked), len(turn.extra), has_called)
     if state.plan is None or state.plan_key != key:
-        plan = make_plan(state.options, () if without_tools else turn.offered())
+        plan = make_plan(state.options, () if without_tools else turn.offered(), has_called=has_called)
         plan_digest = digest_of(plan)
         if plan_digest != state.plan_digest:
             state.record(Planned(plan=plan, digest=plan_digest))
