@@ -246,6 +246,15 @@ OUTCOMES = [
         id="unexpected_answer",
     ),
     pytest.param(
+        Scenario(
+            (calls(OSLO), Answer(), calls(AGAIN), calls(AGAIN)),
+            Outcome.UNEXPECTED_ANSWER,
+            "The model's answer could not be used.",
+            results=(OK,),
+        ),
+        id="unexpected_answer_of_a_model_that_calls_what_it_was_not_offered_any_more",
+    ),
+    pytest.param(
         Scenario((Answer("One mom", finish=FinishReason.PAUSED), "Done."), unsaid={"openai-chat": NO_REASON, "anthropic": "this model takes back no words of its own to go on from"}),
         id="completed_after_a_pause_of_the_model",
     ),

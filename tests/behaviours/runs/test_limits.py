@@ -115,6 +115,22 @@ async def test_a_limit_of_one_size_leaves_the_other_as_it_is():
 
 
 @pytest.mark.parametrize("upstream", UPSTREAMS)
+@pytest.mark.parametrize(
+    ("settings", "offered"), [({}, ["page", "read_spilled"]), ({"tool_denylist": "read_spilled"}, ["page"])]
+)
+async def test_what_may_be_kept_aside_is_read_back_with_a_tool_that_obeys_the_masks(upstream, settings, offered):
+    @tool(category="retrieval", spill=True)
+    def page(size: int) -> str:
+        """A long page."""
+        return "x" * size
+
+    asking = Answer(calls=(Ask("page", {"size": 100}),))
+    async with staged(upstream, asking, "Done.") as stage:
+        result = await stage.agent(tools=[page], settings={"max_tool_output_bytes": 64, **settings}).run("Go.")
+        assert (verdicts(result.events), stage.script.offered) == (["page ok"], [["page"], offered])
+
+
+@pytest.mark.parametrize("upstream", UPSTREAMS)
 @pytest.mark.parametrize(("more", "outcome"), [(0, Outcome.TOKEN_LIMIT), (1, Outcome.COMPLETED)])
 async def test_tokens_are_counted_before_the_next_request(upstream, more, outcome):
     async with staged(upstream, kept(50)) as stage:

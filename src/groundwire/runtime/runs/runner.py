@@ -196,7 +196,8 @@ class Runner:
     def _refined(self, state: RunState, turn: Turn, reply: Reply, judgement: Judgement) -> Judgement:
         """What the settings make of an answer that is one."""
         if isinstance(judgement, Carry) and (turn.must_answer or state.without_tools):
-            return Repair(outcome=Outcome.LOOP_DETECTED, words=_NO_TOOLS_NOW)
+            outcome = Outcome.LOOP_DETECTED if turn.must_answer else Outcome.UNEXPECTED_ANSWER
+            return Repair(outcome=outcome, words=_NO_TOOLS_NOW)
         if not isinstance(judgement, Finish) or judgement.outcome is not Outcome.COMPLETED:
             return judgement
         options = state.options
