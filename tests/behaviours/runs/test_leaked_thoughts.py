@@ -24,7 +24,8 @@ def look(word: str) -> str:
         ("<thinking> is a word.", "<thinking> is a word."),
         ("<thin", "<thin"),
         (" Done. <think>not</think>", " Done. <think>not</think>"),
-        ("<think>a</think><think>b</think>", "<think>b</think>"),
+        ("<think>a</think>\n<think>b</think> c", "c"),
+        ("<think>a</think> <thin", "<thin"),
     ],
 )
 async def test_what_is_streamed_is_what_is_kept(text, told, piece):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import msgspec
 
@@ -74,7 +74,7 @@ class Tape:
         self._cost = answer.cost
         return answer.reply
 
-    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
+    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
         yield ReplyEnded(reply=await self.complete(request, options))
 
     async def close(self) -> None:

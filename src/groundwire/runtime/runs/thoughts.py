@@ -26,11 +26,14 @@ def _split(message: Message) -> list[Item]:
     first = message.parts[0] if message.parts else None
     if not isinstance(first, TextPart) or not first.text.lstrip().startswith(OPENING):
         return [message]
-    thought, _, rest = first.text.lstrip().removeprefix(OPENING).partition(CLOSING)
-    told = rest.lstrip()
+    told, thoughts = first.text.lstrip(), []
+    while told.startswith(OPENING):
+        thought, _, rest = told.removeprefix(OPENING).partition(CLOSING)
+        thoughts.append(thought.strip())
+        told = rest.lstrip()
     parts = (TextPart(text=told), *message.parts[1:]) if told else message.parts[1:]  # signatures are of the whole text
     spoken: list[Item] = [replace(message, parts=parts)] if parts else []
-    return [ReasoningItem(text=thought.strip()), *spoken]
+    return [ReasoningItem(text="\n".join(thoughts)), *spoken]
 
 
 class LeakFilter:
@@ -40,28 +43,25 @@ class LeakFilter:
         self._held = ""
         self._awaits = OPENING
         """The tag that may come next; nothing once the answer itself has begun."""
+        self._is_leak = False
 
     def feed(self, text: str) -> str:
         if not self._awaits:
             return text
         self._held += text
-        if self._awaits == OPENING:
+        while True:
             begun = self._held.lstrip()
-            if not begun.startswith(OPENING):
+            if self._awaits == OPENING and not begun.startswith(OPENING):
                 return "" if OPENING.startswith(begun) else self.finish()
-            self._held, self._awaits = begun, CLOSING
-        _, closed, rest = self._held.partition(CLOSING)
-        if not closed:
-            self._held = self._held[
-                1 - len(CLOSING) :
-            ]  # the tag may come in two pieces; the thought itself is done with
-            return ""
-        told = rest.lstrip()
-        self._held, self._awaits = closed, "" if told else CLOSING
-        return told
+            _, closed, rest = self._held.partition(CLOSING)
+            if not closed:
+                self._awaits = CLOSING
+                self._held = self._held[1 - len(CLOSING) :]  # the tag may come in two pieces; the thought is done with
+                return ""
+            self._held, self._awaits, self._is_leak = rest, OPENING, True
 
     def finish(self) -> str:
         """What was held back although no tag came of it."""
         held = self._held if self._awaits == OPENING else ""
         self._held = self._awaits = ""
-        return held
+        return held.lstrip() if self._is_leak else held
