@@ -1,7 +1,7 @@
 """Every way in which a run can go, whole and streamed, with a model in process and behind each of the four dialects.
 
 After each, the same session is asked once more: the simulator refuses histories that the vendors would refuse, so
-whatever happened has left a conversation that can go on.
+whatever happened has left a conversation that can go on. And each is replayed from its record, without a difference.
 """
 
 import pytest
@@ -40,6 +40,7 @@ async def test_a_run_comes_to_the_end_that_it_must(scenario, upstream, how):
 
         assert verdicts(events) == list(scenario.results)
         assert requests == (len(scenario.answers) if scenario.requests is None else scenario.requests)
+        assert (await agent.replay(events[0].run_id)).differences == ()
         stage.script.answer_with("Still here.")
         again = await stage.agent(runtime=runtime).run("And now?", session="s")
         assert (again.outcome, again.text, again.failure) == (Outcome.COMPLETED, "Still here.", None)
