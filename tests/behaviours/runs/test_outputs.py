@@ -84,10 +84,12 @@ async def test_an_answer_of_a_given_form_may_come_after_calls(upstream):
 )
 async def test_a_model_is_told_what_is_wrong_with_its_answer_and_answers_again(upstream, output, text, fault):
     async with staged(upstream, text, TEXT) as stage:
-        result = await stage.agent(output=output).run("Where to?")
+        agent = stage.agent(output=output)
+        result = await agent.run("Where to?")
         assert (result.outcome, result.text) == (Outcome.COMPLETED, TEXT)
         wrong, told = stage.script.asked[1].items[-2:]
         assert (wrong.text, told.role, fault in told.text) == (text, "user", True)
+        assert (await agent.replay(result.run_id)).differences == ()
 
 
 async def test_a_fence_around_json_is_looked_past():

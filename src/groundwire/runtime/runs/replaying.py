@@ -62,6 +62,7 @@ async def replay_exactly(trace: Trace, runtime: Runtime) -> ReplayReport:
         after_batch=tape.after_batch,
         price=tape.price,
         plan_step=tape.plan_step,
+        check_output=tape.check_output,
     )
     state = await _begin(trace, options, runtime.store, tape, run.run_id)
     while True:

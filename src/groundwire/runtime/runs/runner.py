@@ -73,6 +73,15 @@ def plan_step(state: RunState, turn: Turn) -> Plan:
     return state.plan
 
 
+CheckOutput: TypeAlias = Callable[[RunState, Reply], str]
+"""What is wrong with the form of an answer; "" when nothing is."""
+
+
+def check_output(state: RunState, reply: Reply) -> str:
+    form = state.options.output
+    return "" if form is None or form.type == "text" else read_output(reply.text, form, state.output_type)[1]
+
+
 def no_price(_model: str, _usage: Usage) -> None:
     return None
 
@@ -89,6 +98,7 @@ class Runner:
         price: Price = no_price,
         watch: RunWatch | None = None,
         plan_step: PlanStep = plan_step,
+        check_output: CheckOutput = check_output,
     ) -> None:
         self._provider = provider
         self._execute = execute
@@ -98,6 +108,7 @@ class Runner:
         self._price = price
         self._watch = watch
         self._plan_step = plan_step
+        self._check_output = check_output
 
     async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncGenerator[Event]:
         """The events of the run, from wherever the state is to `run.ended`. `live`: as they come, in pieces."""
@@ -170,6 +181,7 @@ class Runner:
                 fingerprint=fingerprint,
                 reply=said,
                 kept=judgement.keep,
+                fault=judgement.fault if isinstance(judgement, Repair) else "",
                 duration_ms=round((self._clock.monotonic() - began) * 1000, 3),
                 cost=None if said.usage is None else self._price(said.model or state.options.model, said.usage),
             )
@@ -207,10 +219,9 @@ class Runner:
             is_fatal = options.settings.tool_failure_policy == "fatal"
             if not (all(state.last_ok.values()) if is_fatal else state.any_ok):
                 return Finish(outcome=Outcome.TOOL_FAILED)
-        if options.output is not None and options.output.type != "text":
-            _, fault = read_output(reply.text, options.output, state.output_type)
-            if fault:
-                return Repair(outcome=Outcome.INVALID_OUTPUT, words=ask_again(fault), keep=True)
+        fault = self._check_output(state, reply)
+        if fault:
+            return Repair(outcome=Outcome.INVALID_OUTPUT, words=ask_again(fault), fault=fault, keep=True)
         return judgement
 
     def _repair(self, state: RunState, wanted: Repair) -> Outcome | None:
