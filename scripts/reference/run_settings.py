@@ -15,12 +15,13 @@ from scripts.reference.markdown import code, explain, page, show_default, show_t
 
 SETTINGS = {
     "tool_use_mode": "`relaxed`: tools may be called. `enforced`: a run without a call ends as `no_tool_call`. "
-    "`disabled`: none is offered.",
+    "`disabled`: none is offered, and none is run.",
     "tool_failure_policy": "With `enforced`, whether a failed tool ends the run as `tool_failed`. `fatal`: if the last call "
-    "of any tool failed. `tolerated`: only if all did.",
+    "of any tool failed. `tolerated`: only if every call did.",
     "max_tool_args_bytes": "The size of a call's argument text.",
     "max_tool_output_bytes": "The size of a result as JSON.",
-    "tool_choice": "`auto`, `none`, `required`, `any`, or an object that names a tool or several, as clients write it.",
+    "tool_choice": "`auto`, `none`, `required`, `any`, or an object that names a tool or several, as clients write it. "
+    "It can force the first call of a run, not a second one.",
     "fallback_retry_count": "With `relaxed`: how often a request that failed at the provider is made again without tools.",
     "tool_allowlist": "Names or globs of the tools that may be used. Left out: all. It holds when they are offered and when "
     "they are called.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -10,16 +11,17 @@ import msgspec
 
 from groundwire.assembly import Runtime, Settings, open_models
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.events import CallFinished, CallStarted, Event, RunEnded
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import Item, MediaPart, Message, Part, TextPart
 from groundwire.contracts.ports import Clock, Provider, Store
-from groundwire.contracts.replies import Usage
+from groundwire.contracts.replies import Usage, WireWarning
 from groundwire.contracts.requests import OutputFormat
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import RESUMABLE, Outcome
+from groundwire.contracts.shapes import explain_misfit
 from groundwire.providers.router import ModelRouter
 from groundwire.registry import Registry, Tool
 from groundwire.runtime.runs.history import begin_run, conversation_of, load_run
@@ -45,7 +47,10 @@ class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended. `items` are what it added to the conversation; `approvals` are what it waits for."""
+    """How a run ended. `items` are what it added to the conversation; `approvals` are what it waits for.
+
+    `warnings` are what could not be sent to the model, or read from it, as it was meant; each once.
+    """
 
     run_id: str
     session_id: str
@@ -56,6 +61,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...]
     calls: tuple[CallOutcome, ...]
     approvals: tuple[str, ...]
+    warnings: tuple[WireWarning, ...]
     steps: int
     usage: Usage
     cost: float | None
@@ -92,6 +98,7 @@ class Agent:
         self.runtime = runtime or Runtime(_registry(tools), store, settings=config, resources=resources, clock=clock)
         self._owns_runtime = runtime is None
         self._models = models or open_models(config, clock=clock)
+        self._owns_models = models is None
         self._output, self._price = output, price
         self._defaults = _checked(
             {
@@ -126,19 +133,24 @@ class Agent:
 
     async def stream(
         self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, run_id: str = "", **changes: Any
-    ) -> AsyncIterator[Event]:
-        """The same, event by event as it happens. The last one is `run.ended`."""
+    ) -> AsyncGenerator[Event]:
+        """The same, event by event as it happens. The last one is `run.ended`.
+
+        Whoever leaves before that, and closes the stream, has cancelled the run.
+        """
         state = await self._begin(prompt, history, run_id, changes)
-        async for event in self._events(state, live=True, resumed=False):
-            yield event
+        async with aclosing(self._events(state, live=True, resumed=False)) as events:
+            async for event in events:
+                yield event
 
     async def resume(self, run_id: str, *, tenant: str = "default") -> RunResult:
         """Go on with a run that waits for a decision, failed at its provider, or lost its process."""
         return await self._collect(await self._load(run_id, tenant), resumed=True)
 
-    async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncIterator[Event]:
-        async for event in self._events(await self._load(run_id, tenant), live=True, resumed=True):
-            yield event
+    async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncGenerator[Event]:
+        async with aclosing(self._events(await self._load(run_id, tenant), live=True, resumed=True)) as events:
+            async for event in events:
+                yield event
 
     async def replay(
         self,
@@ -170,13 +182,15 @@ class Agent:
                 except StopAsyncIteration:
                     return
         finally:
-            self.runtime.run_sync(_close(events))
+            self.runtime.run_sync(events.aclose())
 
     def resume_sync(self, run_id: str, *, tenant: str = "default") -> RunResult:
         return self.runtime.run_sync(self.resume(run_id, tenant=tenant))
 
     async def close(self) -> None:
-        await self._models.close()
+        """Let go of what was opened here; a runtime and models that were given belong to whoever gave them."""
+        if self._owns_models:
+            await self._models.close()
         if self._owns_runtime:
             await self.runtime.close()
 
@@ -197,17 +211,21 @@ class Agent:
         self, prompt: Prompt, history: Sequence[Item] | None, run_id: str, changes: dict[str, Any]
     ) -> RunState:
         await self.runtime.open()
+        output_type = changes.get("output", self._output)
         options = self._options(changes)
         store = self.runtime.store
         earlier: list[Item] = list(history or ())
+        for item in earlier:
+            if not isinstance(item, Item):
+                raise ConfigError(f"a history cannot hold {item!r}", hint='items of a result, or say("user", "…")')
         if history is None and options.session:
             earlier = await conversation_of(store, self.runtime.clock, options.tenant, options.session)
-        turn = 1 + max((item.turn for item in earlier if isinstance(item, Message)), default=0)
+        turn = await self._next_turn(options, earlier)
         message = read_prompt(prompt, turn)
         if message is None and not earlier:
             raise ConfigError("there is nothing to ask", hint='agent.run("…"), or give a history')
         items = earlier if message is None else [*earlier, message]
-        return await begin_run(
+        state = await begin_run(
             store,
             self.runtime.clock,
             options,
@@ -217,6 +235,14 @@ class Agent:
             inherited=len(earlier),
             registry_version=await self.runtime.registry_version(options.session, tenant=options.tenant),
         )
+        state.output_type = output_type
+        return state
+
+    async def _next_turn(self, options: RunOptions, earlier: list[Item]) -> int:
+        """After what was said, and after calls that were made in the session without a word."""
+        known = await self.runtime.store.load_session(options.tenant, options.session) if options.session else None
+        said = max((item.turn for item in earlier if isinstance(item, Message)), default=0)
+        return 1 + max(said, 0 if known is None else known.turns)
 
     def _options(self, changes: dict[str, Any]) -> RunOptions:
         if not changes:
@@ -234,16 +260,20 @@ class Agent:
         state = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
         if state.run.outcome and state.run.outcome not in RESUMABLE:
             raise ConfigError(f"run {run_id!r} has ended: {state.run.outcome}")
+        state.output_type = self._output
         return state
 
-    async def _events(self, state: RunState, *, live: bool, resumed: bool) -> AsyncIterator[Event]:
+    async def _events(self, state: RunState, *, live: bool, resumed: bool) -> AsyncGenerator[Event]:
         """`run.ended` comes last, when everything that the run did is durable."""
         afterwards: list[Event] = []
         options = state.options.for_turn(state.run.run_id)
         options["on_event"] = afterwards.append
         ended: Event | None = None
-        async with self.runtime.run_turn(options, number=state.run.turn if resumed else None) as turn:
-            async for event in self._runner.run(state, turn, live=live):
+        async with (
+            self.runtime.run_turn(options, state.run.turn, resumed=resumed) as turn,
+            aclosing(self._runner.run(state, turn, live=live)) as events,
+        ):
+            async for event in events:
                 if isinstance(event, RunEnded):
                     ended = event
                 else:
@@ -254,48 +284,42 @@ class Agent:
             yield ended
 
     async def _collect(self, state: RunState, *, resumed: bool) -> RunResult:
-        events = [event async for event in self._events(state, live=False, resumed=resumed)]
-        return self._result(state, events)
-
-    def _result(self, state: RunState, events: list[Event]) -> RunResult:
-        started = {event.call.call_id: event.call for event in events if isinstance(event, CallStarted)}
-        outcome = state.outcome or Outcome.CANCELLED
-        return RunResult(
-            run_id=state.run.run_id,
-            session_id=state.run.session_id,
-            outcome=outcome,
-            text=state.text,
-            items=state.new_items,
-            history=tuple(state.items),
-            events=tuple(events),
-            calls=tuple(
-                CallOutcome(call=started[event.call_id], result=event.result)
-                for event in events
-                if isinstance(event, CallFinished) and event.call_id in started
-            ),
-            approvals=tuple(state.waiting.values()),
-            steps=state.steps,
-            usage=state.usage,
-            cost=state.cost,
-            failure=state.failure,
-            output=self._read_output(state) if outcome is Outcome.COMPLETED else None,
-        )
-
-    def _read_output(self, state: RunState) -> Any:
-        form = state.options.output
-        if form is None or form.type == "text":
-            return None
-        value, _ = read_output(state.text, form)
-        return convert_output(value, self._output)
+        return _result(state, [event async for event in self._events(state, live=False, resumed=resumed)])
 
 
-async def _next(events: AsyncIterator[Event]) -> Event:
+def _result(state: RunState, events: list[Event]) -> RunResult:
+    started = {event.call.call_id: event.call for event in events if isinstance(event, CallStarted)}
+    outcome = state.outcome or Outcome.CANCELLED
+    return RunResult(
+        run_id=state.run.run_id,
+        session_id=state.run.session_id,
+        outcome=outcome,
+        text=state.text,
+        items=state.new_items,
+        history=tuple(state.items),
+        events=tuple(events),
+        calls=tuple(
+            CallOutcome(call=started[event.call_id], result=event.result)
+            for event in events
+            if isinstance(event, CallFinished) and event.call_id in started
+        ),
+        approvals=tuple(state.waiting.values()),
+        warnings=tuple(state.warnings),
+        steps=state.steps,
+        usage=state.usage,
+        cost=state.cost,
+        failure=state.failure,
+        output=_output_of(state) if outcome is Outcome.COMPLETED else None,
+    )
+
+
+def _output_of(state: RunState) -> Any:
+    form = state.options.output
+    return None if form is None or form.type == "text" else read_output(state.text, form, state.output_type)[0]
+
+
+async def _next(events: AsyncGenerator[Event]) -> Event:
     return await anext(events)
-
-
-async def _close(events: AsyncIterator[Event]) -> None:
-    if isinstance(events, AsyncGenerator):
-        await events.aclose()
 
 
 def _as_named(model: str) -> tuple[str, str]:
@@ -310,11 +334,14 @@ def read_prompt(prompt: Prompt, turn: int) -> Message | None:
         return None
     if isinstance(prompt, Message):
         return prompt
-    if isinstance(prompt, str):
-        return Message(role="user", parts=(TextPart(text=prompt),), turn=turn)
-    parts = tuple(prompt) if isinstance(prompt, Sequence) else (prompt,)
-    given = tuple(TextPart(text=part) if isinstance(part, str) else part for part in parts)
-    return Message(role="user", parts=given, turn=turn)
+    listed = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
+    parts = tuple(TextPart(text=part) if isinstance(part, str) else part for part in listed)
+    for part in parts:
+        if not isinstance(part, Part):
+            raise ConfigError(f"a prompt cannot hold {part!r}", hint="text, attach(…), or a list of them")
+    if all(isinstance(part, TextPart) and not part.text.strip() for part in parts):
+        raise ConfigError("the prompt says nothing", hint='agent.run("…")')
+    return Message(role="user", parts=parts, turn=turn)
 
 
 def attach(source: str | Path | bytes, media_type: str = "", *, name: str | None = None) -> MediaPart:
@@ -349,14 +376,6 @@ def output_format(output: Any) -> OutputFormat | None:
     return OutputFormat(type="schema", schema=schema, name=getattr(output, "__name__", "answer"))
 
 
-def convert_output(value: JsonValue, output: Any) -> Any:
-    if output is None or isinstance(output, (dict, OutputFormat)):
-        return value
-    if hasattr(output, "model_validate"):
-        return output.model_validate(value)
-    return msgspec.convert(value, output)
-
-
 def _schema_of(kind: Any) -> JsonObject:
     schema = msgspec.json.schema(kind)
     reference = schema.pop("$ref", "")
@@ -379,4 +398,5 @@ def _checked(values: dict[str, Any]) -> RunOptions:
     try:
         return msgspec.convert(values, RunOptions)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"options of the run: {error}") from None
+        fault, hint = explain_misfit(str(error), RunOptions)
+        raise ConfigError(f"options of the run: {fault}", hint=hint) from None

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 from groundwire.assembly import Runtime
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import ErrorType
+from groundwire.contracts.failures import Failure
 from groundwire.contracts.ports import Clock
+from groundwire.contracts.replies import FinishReason
 from groundwire.contracts.results import ErrorInfo, ToolResult
 from groundwire.providers.faults import Fault, FaultKind, ModelFaults
 from groundwire.providers.scripted import ScriptedModel, ScriptedProvider
@@ -33,10 +35,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Ask",
+    "Failure",
     "FakeClock",
     "Fault",
     "FaultKind",
     "FaultPlan",
+    "FinishReason",
     "KillAt",
     "ModelFaults",
     "Rule",

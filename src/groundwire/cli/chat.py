@@ -90,7 +90,8 @@ def chat(
         session=session,
     )
     attached = _attached(files)
-    talk = Talk(agent, tenant=tenant, is_live=not no_stream, as_json=as_json, can_ask=is_terminal and not as_json)
+    can_ask = is_terminal and not as_json
+    talk = Talk(agent, models, tenant=tenant, is_live=not no_stream, as_json=as_json, can_ask=can_ask)
     if is_conversation:
         note(f"Session {session}. Ctrl-C cancels, Ctrl-D ends.")
         with talk:

@@ -26,6 +26,7 @@ from groundwire.contracts.events import (
     RunStarted,
     TextDelta,
 )
+from groundwire.contracts.ports import Provider
 from groundwire.contracts.runs import Outcome
 from groundwire.runtime.runs.history import load_run
 
@@ -36,9 +37,12 @@ EXIT_CODES = {Outcome.COMPLETED: 0, Outcome.AWAITING_APPROVAL: 3, Outcome.CANCEL
 class Talk:
     """`out` gets the answers, stderr everything else. `can_ask`: somebody is there to answer questions."""
 
-    def __init__(self, agent: Agent, *, tenant: str, is_live: bool, as_json: bool, can_ask: bool) -> None:
+    def __init__(
+        self, agent: Agent, models: Provider, *, tenant: str, is_live: bool, as_json: bool, can_ask: bool
+    ) -> None:
         self.out: IO[Any] = sys.stdout
         self._agent = agent
+        self._models = models
         self._tenant = tenant
         self._is_live = is_live
         self._as_json = as_json
@@ -61,6 +65,7 @@ class Talk:
     def __exit__(self, *failure: object) -> None:
         try:
             self._loop.run(self._agent.close())
+            self._loop.run(self._models.close())
         finally:
             self._loop.close()
 

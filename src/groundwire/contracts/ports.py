@@ -1,6 +1,6 @@
 """What the runtime needs from the world, as protocols. It never names who implements them."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -54,8 +54,11 @@ class Provider(Protocol):
 
     async def complete(self, request: ModelRequest, options: SendOptions = ...) -> Reply: ...
 
-    def stream(self, request: ModelRequest, options: SendOptions = ...) -> AsyncIterator[ReplyPart]:
-        """The same in pieces. Ends with a ReplyEnded, or raises; nothing is asked again once a piece was given."""
+    def stream(self, request: ModelRequest, options: SendOptions = ...) -> AsyncGenerator[ReplyPart]:
+        """The same in pieces. Ends with a ReplyEnded, or raises; nothing is asked again once a piece was given.
+
+        Whoever does not want the rest closes it, and the request ends there.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -89,6 +89,7 @@ class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field=
     """One step: what the model was asked (`fingerprint` of plan and conversation) and what it said.
 
     `kept` is false for a reply that did not enter the conversation, because it was cut off or could not be read.
+    `fault` is what was wrong with an answer that had to have a form; a caller's own type may have had a say in that.
     """
 
     kind: ClassVar[Literal["answered"]] = "answered"
@@ -96,6 +97,7 @@ class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field=
     fingerprint: str
     reply: Reply
     kept: bool = True
+    fault: str = ""
     duration_ms: float = 0.0
     cost: float | None = None
 

@@ -11,7 +11,7 @@ import importlib.util
 import os
 import secrets
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -77,7 +77,7 @@ class LocalProvider:
                     return part.reply
         raise _failed("The model gave no answer.")
 
-    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
+    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
         """With tools on offer the pieces come together at the end: only then is it known what the answer is."""
         async with contextlib.aclosing(self._ask(request, options)) as parts:
             async for part in parts:

@@ -4,7 +4,8 @@ What an earlier model said goes along to a fallback; its private data (signature
 other model can read it. What was meant for one provider only (its own options and tools) stays there.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
 
 from msgspec.structs import replace
 
@@ -51,19 +52,21 @@ class ModelRouter:
                 return replace(reply, warnings=(*_notes(request, route, failed), *reply.warnings))
         raise failed or _nobody(request.model)
 
-    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
+    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
         failed: ProviderError | None = None
         for name in self._names(request, options):
             passed_on = False
             try:
                 route, provider = self._find(name)
-                async for part in provider.stream(self._addressed(request, route, after=failed), options):
-                    passed_on = True
-                    if isinstance(part, ReplyEnded):
-                        notes = (*_notes(request, route, failed), *part.reply.warnings)
-                        yield ReplyEnded(reply=replace(part.reply, warnings=notes))
-                    else:
-                        yield part
+                addressed = self._addressed(request, route, after=failed)
+                async with aclosing(provider.stream(addressed, options)) as parts:
+                    async for part in parts:
+                        passed_on = True
+                        if isinstance(part, ReplyEnded):
+                            notes = (*_notes(request, route, failed), *part.reply.warnings)
+                            yield ReplyEnded(reply=replace(part.reply, warnings=notes))
+                        else:
+                            yield part
             except ProviderError as error:
                 if passed_on:
                     raise

@@ -9,7 +9,7 @@ The model keeps no state. How far a script has come is read from the conversatio
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -99,14 +99,14 @@ class ScriptedProvider:
                 return part.reply
         raise self._failed(FailureKind.BAD_RESPONSE, BROKEN)
 
-    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
+    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
         async for part in self._parts(request, options):
             yield part
 
     async def close(self) -> None:
         return None
 
-    async def _parts(self, request: ModelRequest, options: SendOptions) -> AsyncIterator[ReplyPart]:
+    async def _parts(self, request: ModelRequest, options: SendOptions) -> AsyncGenerator[ReplyPart]:
         fault = self._model.faults.fault(self._asked)
         self._asked += 1
         limit = Timeouts().total if options.timeout is None else options.timeout

@@ -224,9 +224,9 @@ class Runtime:
         return answer if answer is not None and answer.edited else None
 
     @asynccontextmanager
-    async def run_turn(self, options: TurnOptions, *, number: int | None = None) -> AsyncIterator[Turn]:
-        """The turn of a run. With a number it is a turn that was cut off or paused, with its counts as they were."""
-        async with self._a_turn(options, number) as turn:
+    async def run_turn(self, options: TurnOptions, number: int, *, resumed: bool) -> AsyncIterator[Turn]:
+        """The turn of a run. One that was cut off or paused has its counts as they were."""
+        async with self._a_turn(options, number, resumed=resumed) as turn:
             yield turn
 
     async def registry_version(self, session: str | None, *, tenant: str = "default") -> str:
@@ -339,10 +339,12 @@ class Runtime:
         return self.store.database
 
     @asynccontextmanager
-    async def _a_turn(self, options: TurnOptions, number: int | None = None) -> AsyncIterator[Turn]:
+    async def _a_turn(
+        self, options: TurnOptions, number: int | None = None, *, resumed: bool = False
+    ) -> AsyncIterator[Turn]:
         await self.open()
         turn = await self._sessions.open_turn(options, number)
-        if number is not None:
+        if resumed:
             await self._rebuild(turn)
         try:
             yield turn

@@ -61,7 +61,7 @@ class Sessions:
     async def open_turn(self, options: TurnOptions, number: int | None = None) -> Turn:
         """Begin a turn: load or create its session, and take the registry version that the session is pinned to.
 
-        With a number, an earlier turn that has not ended is taken up again.
+        Its number is the next one of the session, unless whoever opens it has counted.
         """
         mode, profile = options.get("mode", "text"), options.get("profile", "")
         self._check(mode, profile)

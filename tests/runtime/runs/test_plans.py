@@ -68,7 +68,7 @@ def test_whatever_is_sent_otherwise_changes_the_digest(change):
 
 @pytest.mark.requirement("C-132")
 def test_without_tools_nothing_is_said_about_them():
-    plan = make_plan(RunOptions(model="m", settings=read_settings({"tool_use_mode": "disabled"})), TOOLS)
+    plan = make_plan(RunOptions(model="m", settings=read_settings({"tool_choice": "required"})), ())
     assert (plan.tools, plan.tool_choice) == ((), None)
 
 

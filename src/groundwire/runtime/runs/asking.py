@@ -1,12 +1,19 @@
 """Asking the model once: whole or in pieces, with one `Reply` in the end, or the provider's failure."""
 
+from collections.abc import Set as AbstractSet
+from contextlib import aclosing
+
+from msgspec.structs import replace
+
 from groundwire.contracts.errors import ProviderError
 from groundwire.contracts.events import TextDelta
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.messages import CallItem, Item
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed
 from groundwire.contracts.replies import TextDelta as ReplyText
 from groundwire.contracts.requests import ModelRequest, SendOptions
+from groundwire.runtime.runs.thoughts import LeakFilter, without_leaks
 from groundwire.runtime.turns import Turn
 
 
@@ -14,16 +21,44 @@ async def ask(
     provider: Provider, request: ModelRequest, options: SendOptions, turn: Turn, step: int
 ) -> Reply | Failure:
     """If the request is for a stream, the turn's follower hears the words as they come."""
+    leaks: dict[int, LeakFilter] = {}
     try:
         if not request.stream:
-            return await provider.complete(request, options)
-        async for part in provider.stream(request, options):
-            if type(part) is ReplyText:
-                turn.emit(TextDelta(text=part.text, step=step))
-            elif type(part) is ReplyEnded:
-                return part.reply
-            elif type(part) is ReplyFailed:
-                return part.failure
+            return without_leaks(await provider.complete(request, options))
+        async with aclosing(provider.stream(request, options)) as parts:
+            async for part in parts:
+                if type(part) is ReplyText:
+                    _tell(turn, leaks.setdefault(part.index, LeakFilter()).feed(part.text), step)
+                elif type(part) is ReplyEnded:
+                    for leak in leaks.values():
+                        _tell(turn, leak.finish(), step)
+                    return without_leaks(part.reply)
+                elif type(part) is ReplyFailed:
+                    return part.failure
     except ProviderError as error:
         return error.failure
     return Failure(kind=FailureKind.BAD_RESPONSE, message="The model's stream ended without an answer.")
+
+
+def _tell(turn: Turn, text: str, step: int) -> None:
+    if text:
+        turn.emit(TextDelta(text=text, step=step))
+
+
+def with_new_ids(reply: Reply, known: AbstractSet[str], step: int) -> Reply:
+    """Some providers number their calls anew in every answer: an id that was there before gets the step behind it."""
+    ids = [item.call.call_id for item in reply.calls]
+    if known.isdisjoint(ids) and len(set(ids)) == len(ids):
+        return reply
+    given: set[str] = set()
+    items: list[Item] = []
+    for item in reply.items:
+        if isinstance(item, CallItem):
+            call_id, number = item.call.call_id, step
+            while call_id in known or call_id in given:
+                call_id, number = f"{item.call.call_id}_{number}", number + 1
+            given.add(call_id)
+            items.append(replace(item, call=replace(item.call, call_id=call_id)))
+        else:
+            items.append(item)
+    return replace(reply, items=tuple(items))

@@ -25,6 +25,7 @@ class Repair(Struct, frozen=True, kw_only=True, tag_field="kind", tag="repair"):
     kind: ClassVar[Literal["repair"]] = "repair"
     outcome: Outcome
     words: str = ""
+    fault: str = ""
     keep: bool = False
 
 

@@ -24,7 +24,7 @@ class RunLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     """How often in a run an answer that cannot be used is asked for again."""
 
 
-class RunOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """`approvals`: a call that needs a person's agreement pauses the run, or is answered to the model as refused.
 
     `notices`: a run that ends without text gets a sentence of ours that says why.

@@ -1,6 +1,9 @@
-"""Answers of a given form: whether a text is JSON that its schema allows, and in words what is wrong with it."""
+"""Answers of a given form: whether a text is JSON that its schema and type allow, and in words what is wrong with it."""
 
 from itertools import islice
+from typing import Any
+
+import msgspec
 
 from groundwire.contracts.canonical import JsonValue, parse_json
 from groundwire.contracts.errors import InvalidJson
@@ -11,22 +14,40 @@ from groundwire.runtime.validation import errors_of, path_of
 MAX_FAULTS = 5
 
 
-def read_output(text: str, form: OutputFormat) -> tuple[JsonValue, str]:
-    """The value that the text is, and what is wrong with it; "" when nothing is."""
+def read_output(text: str, form: OutputFormat, kind: Any = None) -> tuple[Any, str]:
+    """The value that the text is, of that kind if one is given, and what is wrong with it; "" when nothing is."""
     try:
         value = parse_json(without_fence(text))
     except InvalidJson as error:
         return None, f"it is not JSON ({error})"
+    fault = _misfit(value, form)
+    if fault:
+        return None, fault
+    try:
+        return _convert(value, kind), ""
+    except (msgspec.ValidationError, ValueError) as error:  # a type may ask for more than its schema can say
+        return None, str(error)
+
+
+def _misfit(value: JsonValue, form: OutputFormat) -> str:
     if form.schema is None:
-        return value, ""
+        return ""
     validator = compile_schema(form.schema, reason="invalid_output_schema", of="the answer")
     if validator.is_valid(value):
-        return value, ""
+        return ""
     faults = [
         f"{path_of(list(error.instance_path)) or 'the answer'}: {error.message}"
         for error in islice(errors_of(form.schema, validator, value), MAX_FAULTS)
     ]
-    return value, "; ".join(faults) or "it does not fit the schema"
+    return "; ".join(faults) or "it does not fit the schema"
+
+
+def _convert(value: JsonValue, kind: Any) -> Any:
+    if kind is None or isinstance(kind, (dict, OutputFormat)):
+        return value
+    if hasattr(kind, "model_validate"):
+        return kind.model_validate(value)
+    return msgspec.convert(value, kind)
 
 
 def without_fence(text: str) -> str:

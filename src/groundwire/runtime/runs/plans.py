@@ -18,15 +18,18 @@ _AUTO = ToolChoice()
 _encode = msgspec.json.Encoder().encode
 
 
-def make_plan(options: RunOptions, tools: Iterable[Tool]) -> Plan:
-    """`tools` are those on offer now, in the registry's order: the same order every time, for prompt caches."""
+def make_plan(options: RunOptions, tools: Iterable[Tool], *, has_called: bool = False) -> Plan:
+    """`tools` are those on offer now, in the registry's order: the same order every time, for prompt caches.
+
+    `has_called`: the model has called a tool in this run, as it perhaps had to; a choice forces no second call.
+    """
     settings = options.settings
-    specs = [tool.spec for tool in tools] if settings.tool_use_mode != "disabled" else []
+    specs = [tool.spec for tool in tools]
     return Plan(
         model=options.model,
         instructions=write_instructions(options.instructions, specs, options.mode),
         tools=tuple([declare(spec) for spec in specs]),
-        tool_choice=_choice(options, specs) if specs else None,
+        tool_choice=_choice(options, specs, has_called=has_called) if specs else None,
         parallel_calls=options.parallel_calls if specs else None,
         sampling=options.sampling,
         max_output_tokens=options.max_output_tokens,
@@ -63,9 +66,13 @@ def write_instructions(instructions: str, specs: Iterable[ToolSpec], mode: str) 
     return f"{instructions}\n\n# Tools\n\n{written}" if instructions else f"# Tools\n\n{written}"
 
 
-def _choice(options: RunOptions, specs: list[ToolSpec]) -> ToolChoice | None:
+def _choice(options: RunOptions, specs: list[ToolSpec], *, has_called: bool) -> ToolChoice | None:
     """None for `auto`, which is what every provider does anyway. Names may be given by id or as on the wire."""
-    choice = read_choice(options.settings.tool_choice)
+    given = options.settings.tool_choice
+    choice = read_choice(given)
+    if has_called and choice.mode == "required":
+        is_list = isinstance(given, dict) and given.get("type") == "allowed_tools"
+        choice = msgspec.structs.replace(choice, mode="auto", names=choice.names if is_list else ())
     if choice == _AUTO:
         return None
     if not choice.names:

@@ -62,10 +62,11 @@ async def replay_exactly(trace: Trace, runtime: Runtime) -> ReplayReport:
         after_batch=tape.after_batch,
         price=tape.price,
         plan_step=tape.plan_step,
+        check_output=tape.check_output,
     )
     state = await _begin(trace, options, runtime.store, tape, run.run_id)
     while True:
-        async with runtime.run_turn(_outside(options, run.run_id)) as turn:
+        async with runtime.run_turn(_outside(options, run.run_id), run.turn, resumed=False) as turn:
             tape.begin_part(turn)
             try:
                 async for _ in runner.run(state, turn, live=False):
@@ -101,7 +102,7 @@ async def replay_changed(
     clock = runtime.clock
     runner = Runner(provider, results.execute, runs, clock, after_batch=runtime.apply_intents, price=price)
     state = await _begin(trace, options, runs, clock, runtime.ids.new("replay"))
-    async with runtime.run_turn(_outside(options, state.run.run_id)) as turn:
+    async with runtime.run_turn(_outside(options, state.run.run_id), state.run.turn, resumed=False) as turn:
         async for _ in runner.run(state, turn, live=False):
             pass
     replayed = await _read(runs, state.run)

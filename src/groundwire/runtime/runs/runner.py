@@ -7,7 +7,8 @@ happens is written down before anything follows from it that could not be repeat
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import aclosing
 from typing import Any, TypeAlias
 
 from groundwire.contracts.errors import StoreError
@@ -28,7 +29,7 @@ from groundwire.contracts.runs import (
     Planned,
     Resulted,
 )
-from groundwire.runtime.runs.asking import ask
+from groundwire.runtime.runs.asking import ask, with_new_ids
 from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, result_item
 from groundwire.runtime.runs.judging import (
     CARRY,
@@ -60,15 +61,25 @@ PlanStep: TypeAlias = Callable[[RunState, Turn], Plan]
 def plan_step(state: RunState, turn: Turn) -> Plan:
     """Made anew only when what is on offer has changed."""
     without_tools = state.without_tools or turn.must_answer
-    key = (without_tools, len(turn.masked), len(turn.extra))
+    has_called = state.calls > 0 and state.options.settings.tool_choice != "auto"
+    key = (without_tools, len(turn.masked), len(turn.extra), has_called)
     if state.plan is None or state.plan_key != key:
-        plan = make_plan(state.options, () if without_tools else turn.offered())
+        plan = make_plan(state.options, () if without_tools else turn.offered(), has_called=has_called)
         plan_digest = digest_of(plan)
         if plan_digest != state.plan_digest:
             state.record(Planned(plan=plan, digest=plan_digest))
         state.plan_key = key
     assert state.plan is not None  # noqa: S101 - set by the line above, or earlier
     return state.plan
+
+
+CheckOutput: TypeAlias = Callable[[RunState, Reply], str]
+"""What is wrong with the form of an answer; "" when nothing is."""
+
+
+def check_output(state: RunState, reply: Reply) -> str:
+    form = state.options.output
+    return "" if form is None or form.type == "text" else read_output(reply.text, form, state.output_type)[1]
 
 
 def no_price(_model: str, _usage: Usage) -> None:
@@ -87,6 +98,7 @@ class Runner:
         price: Price = no_price,
         watch: RunWatch | None = None,
         plan_step: PlanStep = plan_step,
+        check_output: CheckOutput = check_output,
     ) -> None:
         self._provider = provider
         self._execute = execute
@@ -96,14 +108,16 @@ class Runner:
         self._price = price
         self._watch = watch
         self._plan_step = plan_step
+        self._check_output = check_output
 
-    async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncIterator[Event]:
+    async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncGenerator[Event]:
         """The events of the run, from wherever the state is to `run.ended`. `live`: as they come, in pieces."""
         follower = turn.on_event
         try:
             if live:
-                async for event in _as_they_come(self._work(state, turn, live=True), turn):
-                    yield event
+                async with aclosing(_as_they_come(self._work(state, turn, live=True), turn)) as coming:
+                    async for event in coming:
+                        yield event
                 return
             events: list[Event] = []
             turn.on_event = events.append
@@ -159,6 +173,7 @@ class Runner:
         said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
         if isinstance(said, Failure):
             return self._after_failure(state, said)
+        said = with_new_ids(said, state.call_ids, state.steps + 1)
         judgement = self._refined(state, turn, said, judge(said))
         state.record(
             Answered(
@@ -166,6 +181,7 @@ class Runner:
                 fingerprint=fingerprint,
                 reply=said,
                 kept=judgement.keep,
+                fault=judgement.fault if isinstance(judgement, Repair) else "",
                 duration_ms=round((self._clock.monotonic() - began) * 1000, 3),
                 cost=None if said.usage is None else self._price(said.model or state.options.model, said.usage),
             )
@@ -192,20 +208,20 @@ class Runner:
     def _refined(self, state: RunState, turn: Turn, reply: Reply, judgement: Judgement) -> Judgement:
         """What the settings make of an answer that is one."""
         if isinstance(judgement, Carry) and (turn.must_answer or state.without_tools):
-            return Repair(outcome=Outcome.LOOP_DETECTED, words=_NO_TOOLS_NOW)
+            outcome = Outcome.LOOP_DETECTED if turn.must_answer else Outcome.UNEXPECTED_ANSWER
+            return Repair(outcome=outcome, words=_NO_TOOLS_NOW)
         if not isinstance(judgement, Finish) or judgement.outcome is not Outcome.COMPLETED:
             return judgement
         options = state.options
         if options.settings.tool_use_mode == "enforced":
             if not state.calls:
                 return Finish(outcome=Outcome.NO_TOOL_CALL)
-            oks = state.last_ok.values()
-            if not (all(oks) if options.settings.tool_failure_policy == "fatal" else any(oks)):
+            is_fatal = options.settings.tool_failure_policy == "fatal"
+            if not (all(state.last_ok.values()) if is_fatal else state.any_ok):
                 return Finish(outcome=Outcome.TOOL_FAILED)
-        if options.output is not None and options.output.type != "text":
-            _, fault = read_output(reply.text, options.output)
-            if fault:
-                return Repair(outcome=Outcome.INVALID_OUTPUT, words=ask_again(fault), keep=True)
+        fault = self._check_output(state, reply)
+        if fault:
+            return Repair(outcome=Outcome.INVALID_OUTPUT, words=ask_again(fault), fault=fault, keep=True)
         return judgement
 
     def _repair(self, state: RunState, wanted: Repair) -> Outcome | None:
@@ -290,7 +306,7 @@ def _final_text(state: RunState, outcome: Outcome) -> str:
     return reply.text if is_answer and not reply.calls else ""
 
 
-async def _as_they_come(work: Coroutine[Any, Any, None], turn: Turn) -> AsyncIterator[Event]:
+async def _as_they_come(work: Coroutine[Any, Any, None], turn: Turn) -> AsyncGenerator[Event]:
     """The events of the turn while the work goes on. Whoever stops listening stops the work."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
     turn.on_event = queue.put_nowait

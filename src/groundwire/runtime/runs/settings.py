@@ -61,16 +61,22 @@ class RunSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     @property
     def mask(self) -> Mask | None:
+        """What may be offered and called. Without tools, a model that calls one all the same has made up a name."""
+        if self.tool_use_mode == "disabled":
+            return Mask(allow=())
         if self.tool_allowlist is None and not self.tool_denylist:
             return None
         return Mask(allow=self.tool_allowlist, deny=self.tool_denylist)
 
     @property
     def sizes(self) -> Overrides | None:
-        """The size limits where they are not the usual ones."""
+        """The size limits that are not the usual ones; what is, leaves a profile's own limit as it is."""
         if self.max_tool_args_bytes == self.max_tool_output_bytes == MAX_BYTES:
             return None
-        return Overrides(max_args_bytes=self.max_tool_args_bytes, max_output_bytes=self.max_tool_output_bytes)
+        return Overrides(
+            max_args_bytes=None if self.max_tool_args_bytes == MAX_BYTES else self.max_tool_args_bytes,
+            max_output_bytes=None if self.max_tool_output_bytes == MAX_BYTES else self.max_tool_output_bytes,
+        )
 
     def as_dict(self) -> JsonObject:
         """What is not at its default, in plain JSON: the hash that presets build and that traces keep."""

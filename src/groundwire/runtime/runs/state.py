@@ -4,13 +4,14 @@ Everything in here follows from the stored entries and calls, so that another pr
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import CallItem, Item, Message, ResultItem
 from groundwire.contracts.ports import Clock
-from groundwire.contracts.replies import Reply, Usage
+from groundwire.contracts.replies import Reply, Usage, WireWarning
 from groundwire.contracts.runs import (
     Added,
     Answered,
@@ -38,10 +39,14 @@ class RunState:
     def __init__(self, run: Run, options: RunOptions, clock: Clock) -> None:
         self.run = run
         self.options = options
+        self.output_type: Any = None
+        """What an answer has to become, where that is more than JSON. Code is not stored: whoever goes on brings it."""
         self._clock = clock
         self.items: list[Item] = []
         self.given = 0
         """So many items at the beginning were there before the run."""
+        self.call_ids: set[str] = set()
+        """Of all calls in the conversation."""
         self.fingerprints = Fingerprints()
         self.plan: Plan | None = None
         self.plan_digest = ""
@@ -53,10 +58,13 @@ class RunState:
         self.usage = Usage()
         self.cost: float | None = None
         self.reply: Reply | None = None
+        self.warnings: list[WireWarning] = []
         self.text = ""
         self.open_calls: tuple[CallItem, ...] = ()
         self.waiting: dict[str, str] = {}
         self.last_ok: dict[str, bool] = {}
+        """By tool, whether its last call succeeded."""
+        self.any_ok = False
         self.without_tools = False
         self.failure: Failure | None = None
         self.outcome: Outcome | None = None
@@ -128,6 +136,7 @@ class RunState:
                 for item in body.items:
                     if type(item) is ResultItem:
                         self.last_ok[item.name] = not item.failed
+                        self.any_ok |= not item.failed
             case Failed():
                 self.failures += 1
                 self.failure = body.failure
@@ -140,6 +149,7 @@ class RunState:
         self.steps = body.step
         self.failure = None
         self.reply = body.reply
+        self.warnings += [warning for warning in body.reply.warnings if warning not in self.warnings]
         used = body.reply.usage
         if used is not None:
             self.usage = add_usage(self.usage, used)
@@ -155,6 +165,8 @@ class RunState:
         for item in items:
             self.items.append(item)
             self.fingerprints.add(item)
+            if type(item) is CallItem:
+                self.call_ids.add(item.call.call_id)
 
 
 def add_usage(one: Usage, other: Usage) -> Usage:

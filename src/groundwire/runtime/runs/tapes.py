@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import msgspec
 
@@ -43,7 +43,7 @@ _NO_OPTIONS = SendOptions()
 
 
 class Tape:
-    """Provider, executor, planner, price list and clock of one exact replay."""
+    """Provider, executor, planner, price list, judge of forms and clock of one exact replay."""
 
     def __init__(self, trace: Trace) -> None:
         self._entries = trace.entries
@@ -56,6 +56,7 @@ class Tape:
         self._counted: set[str] = set()
         self._batch: Batch | None = None
         self._cost: float | None = None
+        self._fault = ""
         self._seconds = 0.0
         self.is_stopped = False
         """Whether the loop was stopped here because it was stopped there."""
@@ -71,10 +72,10 @@ class Tape:
         if isinstance(answer, Failed):
             raise ProviderError(answer.failure)
         assert isinstance(answer, Answered)  # noqa: S101 - there is no third
-        self._cost = answer.cost
+        self._cost, self._fault = answer.cost, answer.fault
         return answer.reply
 
-    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
+    async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
         yield ReplyEnded(reply=await self.complete(request, options))
 
     async def close(self) -> None:
@@ -82,6 +83,9 @@ class Tape:
 
     def price(self, _model: str, _usage: Usage) -> float | None:
         return self._cost
+
+    def check_output(self, _state: RunState, _reply: Reply) -> str:
+        return self._fault
 
     def plan_step(self, state: RunState, turn: Turn) -> Plan:
         """The recorded plan; its digest is worked out again."""

@@ -1,0 +1,89 @@
+"""A run that is cancelled, or whose listener leaves, is kept as cancelled, and can be taken up again."""
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from groundwire import Outcome, tool
+from groundwire.testing import Answer, Ask, Fault, FaultKind, ModelFaults
+from tests.behaviours.runs.stage import REMOTE, UPSTREAMS, staged
+
+
+async def outcome_of(agent, run_id):
+    return (await agent.runtime.store.load_run("default", run_id)).outcome
+
+
+async def newest_run(agent):
+    (run,) = await agent.runtime.store.list_runs("default")
+    return run.run_id
+
+
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+async def test_a_run_that_is_cancelled_in_a_tool_goes_on_from_there(upstream):
+    entered, tries = asyncio.Event(), []
+
+    @tool(category="retrieval")
+    async def look(word: str) -> str:
+        """Look a word up; the first time for ever."""
+        tries.append(word)
+        if len(tries) == 1:
+            entered.set()
+            await asyncio.Event().wait()
+        return "blue"
+
+    async with staged(upstream, Answer(calls=(Ask("look", {"word": "sky"}),)), "Blue.", "Still here.") as stage:
+        agent = stage.agent(tools=[look])
+        running = asyncio.create_task(agent.run("What is sky?", session="s"))
+        await entered.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        run_id = await newest_run(agent)
+        assert await outcome_of(agent, run_id) == Outcome.CANCELLED
+        resumed = await agent.resume(run_id)
+        assert (resumed.outcome, resumed.text) == (Outcome.COMPLETED, "Blue.")
+        assert (await agent.run("And now?", session="s")).text == "Still here."
+
+
+@pytest.mark.parametrize("upstream", REMOTE)
+async def test_a_run_that_is_cancelled_while_the_model_is_silent_goes_on_from_there(upstream):
+    faults = ModelFaults(at={0: Fault(kind=FaultKind.TIMEOUT)})
+    async with staged(upstream, "Blue.", faults=faults) as stage:
+        agent = stage.agent()
+        running = asyncio.create_task(agent.run("What is sky?"))
+        while not stage.bodies:  # noqa: ASYNC110 - the simulator tells nobody when it was asked
+            await asyncio.sleep(0)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        resumed = await agent.resume(await newest_run(agent))
+        assert (resumed.outcome, resumed.text) == (Outcome.COMPLETED, "Blue.")
+
+
+@pytest.mark.parametrize("upstream", REMOTE)
+@pytest.mark.parametrize("last", ["text.delta", "call.started", "call.finished"])
+async def test_whoever_stops_listening_stops_the_run(upstream, last):
+    booked = []
+
+    @tool(category="action")
+    def book(place: str) -> str:
+        """Book a table."""
+        booked.append(place)
+        return place
+
+    text = "One moment, please; I am going to book that table for you right now."
+    asking = Answer(text, (Ask("book", {"place": "Nonna's"}),))
+    async with staged(upstream, *[asking] * 3) as stage:
+        agent = stage.agent(tools=[book])
+        async with aclosing(agent.stream("A table, please.")) as events:
+            async for event in events:
+                if event.event == last:
+                    break
+        run_id = await newest_run(agent)
+        assert await outcome_of(agent, run_id) == Outcome.CANCELLED
+        stage.script.answer_with("Booked.")
+        resumed = await agent.resume(run_id)
+        assert (resumed.outcome, resumed.text) == (Outcome.COMPLETED, "Booked.")
+        assert len(booked) == len([item for item in resumed.history if item.kind == "call"])
+        assert booked == ["Nonna's"] or last == "text.delta"
