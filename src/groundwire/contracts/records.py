@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.results import Evidence
+from groundwire.contracts.runs import Appending
 
 GENESIS = "0" * 64
 """What the first audit record names as its predecessor."""
@@ -106,6 +107,8 @@ class Reservation(Struct, frozen=True, kw_only=True):
     takeover: bool = False
     confirmation_id: str = ""
     charges: tuple[Charge, ...] = ()
+    appending: Appending | None = None
+    """What the run did before: written first, also if the rest is refused."""
     now: float = 0.0
 
 
@@ -129,7 +132,11 @@ class NotApproved(Struct, frozen=True, kw_only=True):
     """The approval was spent, withdrawn or expired in the meantime."""
 
 
-ReserveOutcome: TypeAlias = Reserved | Taken | OverBudget | NotApproved
+class Overtaken(Struct, frozen=True, kw_only=True):
+    """Somebody else has appended to the run; nothing was written or taken."""
+
+
+ReserveOutcome: TypeAlias = Reserved | Taken | OverBudget | NotApproved | Overtaken
 
 
 class Transition(Struct, frozen=True, kw_only=True):

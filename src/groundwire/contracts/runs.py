@@ -169,6 +169,13 @@ class Run(Struct, frozen=True, kw_only=True):
     updated_at: float = 0.0
 
 
+class Appending(Struct, frozen=True, kw_only=True):
+    """New entries of a run, and its new head. `run.entries` is how many there were before: if others came, it is void."""
+
+    run: Run
+    entries: tuple[RunEntry, ...]
+
+
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(RunBody)
 

@@ -23,6 +23,7 @@ from groundwire.runtime.policies.loops import is_empty
 if TYPE_CHECKING:
     from groundwire.contracts.records import CallRecord, Session
     from groundwire.contracts.results import ToolResult
+    from groundwire.contracts.runs import Appending
     from groundwire.registry import Tool
     from groundwire.runtime.policies.access import Mask
     from groundwire.runtime.policies.limits import Overrides
@@ -71,6 +72,10 @@ class TurnOptions(TypedDict, total=False):
     run_id: str
     mask: Mask
     limits: Overrides
+
+
+def _no_entries() -> None:
+    """Outside a run there are none."""
 
 
 class Turn:
@@ -131,6 +136,8 @@ class Turn:
         """Whether it will be taken up again, and so has not ended for its session."""
         self.awaited: dict[str, str] = {}
         """Open calls of this turn, and the approvals that they wait for."""
+        self.take_entries: Callable[[], Appending | None] = _no_entries
+        """What its run has yet to write, for the next reservation to take along."""
 
     @property
     def approval_binding(self) -> str:

@@ -17,6 +17,7 @@ from groundwire.contracts.records import (
     EffectStatus,
     NotApproved,
     OverBudget,
+    Overtaken,
     Reservation,
     Reserved,
     ReserveOutcome,
@@ -24,6 +25,7 @@ from groundwire.contracts.records import (
     Taken,
     Transition,
 )
+from groundwire.contracts.runs import Appending
 from groundwire.store import statements as sql
 from groundwire.store.rows import (
     audit_values,
@@ -32,10 +34,12 @@ from groundwire.store.rows import (
     confirmation_values,
     effect_of,
     effect_values,
+    run_changes,
+    run_entry_values,
     session_of,
     session_values,
 )
-from groundwire.store.rules import is_lapsed, lapsed, retention_entry
+from groundwire.store.rules import appended, is_lapsed, lapsed, retention_entry
 from groundwire.store.transactions import Transaction, Values
 
 _ALREADY = Reserved()
@@ -104,7 +108,11 @@ async def reserve_plain(transaction: Transaction, reservations: Sequence[Reserva
 
 
 async def reserve(transaction: Transaction, reservation: Reservation) -> ReserveOutcome:
-    """Reserve a key together with its approval and charges, or leave everything as it was."""
+    """Reserve a key together with its approval and charges, or leave all of them as they were."""
+    if reservation.appending is not None and not await append_run(transaction, reservation.appending):
+        return Overtaken()
+    if reservation.effect is not None and not reservation.confirmation_id and not reservation.charges:
+        return (await reserve_plain(transaction, [reservation]))[0]
     await transaction.change("SAVEPOINT reservation")
     outcome: ReserveOutcome = Reserved()
     if reservation.effect is not None:
@@ -115,6 +123,18 @@ async def reserve(transaction: Transaction, reservation: Reservation) -> Reserve
             await transaction.change("ROLLBACK TO SAVEPOINT reservation")
     await transaction.change("RELEASE SAVEPOINT reservation")
     return outcome
+
+
+async def append_run(transaction: Transaction, appending: Appending) -> bool:
+    """The head decides who was first; whoever was writes the entries too."""
+    run = appending.run
+    changes = run_changes(appended(run, appending.entries))
+    if not await transaction.change(sql.UPDATE_RUN, run.tenant, run.run_id, run.entries, *changes):
+        return False
+    if appending.entries:
+        rows = [run_entry_values(run, entry) for entry in appending.entries]
+        await transaction.change_many(sql.INSERT_RUN_ENTRY, rows)
+    return True
 
 
 def _key(holder: Effect | Transition) -> tuple[str, str, str]:

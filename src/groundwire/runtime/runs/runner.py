@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeAlias
 
-from groundwire.contracts.errors import StoreError
 from groundwire.contracts.events import Event, RunEnded, RunStarted
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Item, say
@@ -28,8 +27,9 @@ from groundwire.contracts.runs import (
     Planned,
     Resulted,
 )
+from groundwire.runtime.ledger import run_overtaken
 from groundwire.runtime.runs.asking import ask
-from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, result_item
+from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, is_unguarded_action, result_item
 from groundwire.runtime.runs.judging import (
     CARRY,
     GO_ON,
@@ -224,8 +224,11 @@ class Runner:
 
     async def _carry(self, state: RunState, turn: Turn) -> None:
         calls, settings = state.open_calls, state.options.settings
-        if any(is_action(turn, item.call.name) for item in calls):
-            await self._write(state)  # before anything happens that cannot be repeated
+        # What was said is written before anything happens that cannot be repeated: with its reservation, or first.
+        if all(is_unguarded_action(turn, item.call.name) for item in calls):
+            turn.take_entries = state.take_unwritten
+        elif any(is_action(turn, item.call.name) for item in calls):
+            await self._write(state)
         done = await carry_out(self._execute, turn, calls, settings)
         await self._after_batch(turn)
         items: list[Item] = []
@@ -275,9 +278,9 @@ class Runner:
         turn.emit(RunEnded(run_id=state.run.run_id, outcome=outcome.value, text=text))
 
     async def _write(self, state: RunState) -> None:
-        run, entries = state.unwritten()
-        if entries and not await self._runs.append_run(run, entries):
-            raise StoreError(f"run {run.run_id!r} was continued by another process")
+        due = state.take_unwritten()
+        if due is not None and not await self._runs.append_run(due.run, due.entries):
+            raise run_overtaken(due.run.run_id)
 
 
 def _final_text(state: RunState, outcome: Outcome) -> str:

@@ -14,6 +14,7 @@ from groundwire.contracts.replies import Reply, Usage
 from groundwire.contracts.runs import (
     Added,
     Answered,
+    Appending,
     Ended,
     Failed,
     Outcome,
@@ -82,8 +83,10 @@ class RunState:
         self._count += 1
         self._unwritten.append(RunEntry(seq=self._count, body=encode_entry(body), created_at=self._clock.now()))
 
-    def unwritten(self) -> tuple[Run, list[RunEntry]]:
-        """The head as it is to be stored, and the entries that are not stored yet."""
+    def take_unwritten(self) -> Appending | None:
+        """What is not stored yet, for whoever stores it now."""
+        if not self._unwritten:
+            return None
         run = msgspec.structs.replace(
             self.run,
             outcome="" if self.outcome is None else self.outcome.value,
@@ -92,11 +95,7 @@ class RunState:
         )
         entries, self._unwritten = self._unwritten, []
         self.run = msgspec.structs.replace(run, entries=self._count)
-        return run, entries
-
-    @property
-    def has_unwritten(self) -> bool:
-        return bool(self._unwritten)
+        return Appending(run=run, entries=tuple(entries))
 
     @property
     def seconds(self) -> float:
