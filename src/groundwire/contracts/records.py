@@ -153,33 +153,36 @@ class Transition(Struct, frozen=True, kw_only=True):
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """What the chain says about one call, before it has its place in the chain."""
+    """What the chain says about one call, before it has its place in the chain.
 
-    id: str
-    tenant: str
-    request_id: str
-    tool_name: str
-    input_hash: str
-    output_hash: str
-    success: bool
-    duration_ms: float
-    created_at: str
-    error: str | None = None
-    kind: str = "call"
-    session_id: str = ""
-    call_id: str = ""
-    parent_call_id: str = ""
-    run_id: str = ""
-    caller: str = ""
+    The fields are in alphabetical order, in which its hash covers them.
+    """
+
     actor: str = ""
-    decision: str = ""
-    reason: str = ""
-    evidence: tuple[Evidence, ...] = ()
-    intents: tuple[str, ...] = ()
     approver: str = ""
+    call_id: str = ""
+    caller: str = ""
+    created_at: str
+    decision: str = ""
+    duration_ms: float
     effect_key: str = ""
-    variant: str = ""
+    error: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    id: str
+    input_hash: str
+    intents: tuple[str, ...] = ()
+    kind: str = "call"
+    output_hash: str
+    parent_call_id: str = ""
+    reason: str = ""
     registry_version: str = ""
+    request_id: str
+    run_id: str = ""
+    session_id: str = ""
+    success: bool
+    tenant: str
+    tool_name: str
+    variant: str = ""
 
 
 class AuditRecord(Struct, frozen=True, kw_only=True):

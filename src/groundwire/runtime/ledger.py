@@ -155,9 +155,9 @@ class Ledger:
 
     def let_go(self, attempt: Attempt) -> None:
         """The attempt ended; whoever waits in this process may look again."""
-        if attempt.effect is None:
-            return
         effect, attempt.effect = attempt.effect, None
+        if effect is None:
+            return
         held = self._held.pop((effect.tenant, effect.tool, effect.key), None)
         if held is not None:
             held.end()

@@ -130,6 +130,8 @@ class Turn:
         self.closed = self.conversation.closed
         self.intents: list[tuple[str, str, Intent]] = []
         self.extra: dict[str, Entry] = {}
+        self.is_new = False
+        """Whether it began its conversation: then no call was closed in it that this turn does not know."""
         self.pauses = False
         """Whether a model's call that needs a person's agreement stays open instead of being refused."""
         self.is_paused = False
@@ -150,7 +152,7 @@ class Turn:
         return self.refusals >= self.surface.max_refusals
 
     def find(self, name: str) -> Entry | None:
-        return self.surface.find(name) or self.extra.get(name)
+        return self.surface.found.get(name) or self.surface.find(name) or self.extra.get(name)
 
     def show_state(self) -> None:
         """Let tools see the session's state as it is now; they can look, not touch."""
@@ -177,6 +179,10 @@ class Turn:
                 self.on_event(event)
             except Exception:  # an application's own code; the call that it follows has happened all the same
                 log.exception("whoever follows session %s failed at %s", self.session_id, event.event)
+
+    def may_have_closed(self, call_id: str) -> bool:
+        """Whether a call of that id may have its result already, here or in the store."""
+        return not self.is_new or call_id in self.closed
 
     def calls_of(self, tool_id: str, digest: str) -> int:
         return self.repeats.get((tool_id, digest), 0)

@@ -387,6 +387,7 @@ class MemoryStore:
         call = closing.call
         if call is not None:
             self._calls.setdefault((call.tenant, call.session_id, call.call_id), call)
-            bound(self._calls, self._max_rows)
+            if len(self._calls) > self._max_rows:
+                bound(self._calls, self._max_rows)
         if closing.charges:
             self._count(closing.entry.tenant, closing.charges)
