@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -29,6 +30,7 @@ from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.settings import RunSettings, read_settings
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
+from groundwire.runtime.turns import EventSink, Turn
 
 if TYPE_CHECKING:
     from groundwire.runtime.runs.replaying import ReplayReport
@@ -129,7 +131,7 @@ class Agent:
     ) -> AsyncIterator[Event]:
         """The same, event by event as it happens. The last one is `run.ended`."""
         state = await self._begin(prompt, history, run_id, changes)
-        async for event in self._events(state, live=True, resumed=False):
+        async for event in self._events(state, resumed=False):
             yield event
 
     async def resume(self, run_id: str, *, tenant: str = "default") -> RunResult:
@@ -137,7 +139,7 @@ class Agent:
         return await self._collect(await self._load(run_id, tenant), resumed=True)
 
     async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncIterator[Event]:
-        async for event in self._events(await self._load(run_id, tenant), live=True, resumed=True):
+        async for event in self._events(await self._load(run_id, tenant), resumed=True):
             yield event
 
     async def replay(
@@ -207,7 +209,7 @@ class Agent:
         if message is None and not earlier:
             raise ConfigError("there is nothing to ask", hint='agent.run("…"), or give a history')
         items = earlier if message is None else [*earlier, message]
-        return await begin_run(
+        state = await begin_run(
             store,
             self.runtime.clock,
             options,
@@ -217,6 +219,8 @@ class Agent:
             inherited=len(earlier),
             registry_version=await self.runtime.registry_version(options.session, tenant=options.tenant),
         )
+        state.is_new = not run_id
+        return state
 
     def _options(self, changes: dict[str, Any]) -> RunOptions:
         if not changes:
@@ -236,14 +240,17 @@ class Agent:
             raise ConfigError(f"run {run_id!r} has ended: {state.run.outcome}")
         return state
 
-    async def _events(self, state: RunState, *, live: bool, resumed: bool) -> AsyncIterator[Event]:
+    def _turn(self, state: RunState, follower: EventSink, *, resumed: bool) -> AbstractAsyncContextManager[Turn]:
+        options = state.options.for_turn(state.run.run_id)
+        options["on_event"] = follower
+        return self.runtime.run_turn(options, number=state.run.turn if resumed else None, is_new=state.is_new)
+
+    async def _events(self, state: RunState, *, resumed: bool) -> AsyncIterator[Event]:
         """`run.ended` comes last, when everything that the run did is durable."""
         afterwards: list[Event] = []
-        options = state.options.for_turn(state.run.run_id)
-        options["on_event"] = afterwards.append
         ended: Event | None = None
-        async with self.runtime.run_turn(options, number=state.run.turn if resumed else None) as turn:
-            async for event in self._runner.run(state, turn, live=live):
+        async with self._turn(state, afterwards.append, resumed=resumed) as turn:
+            async for event in self._runner.stream(state, turn):
                 if isinstance(event, RunEnded):
                     ended = event
                 else:
@@ -254,7 +261,10 @@ class Agent:
             yield ended
 
     async def _collect(self, state: RunState, *, resumed: bool) -> RunResult:
-        events = [event async for event in self._events(state, live=False, resumed=resumed)]
+        events: list[Event] = []
+        async with self._turn(state, events.append, resumed=resumed) as turn:
+            await self._runner.run(state, turn)
+        events.sort(key=lambda event: isinstance(event, RunEnded))  # it comes last, as in a stream
         return self._result(state, events)
 
     def _result(self, state: RunState, events: list[Event]) -> RunResult:

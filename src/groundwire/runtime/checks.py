@@ -52,7 +52,7 @@ def mode(attempt: Attempt, entry: Entry) -> Deny | None:
     return _refusal(within_mode(entry.spec, attempt.turn.mode))
 
 
-def session(attempt: Attempt, entry: Entry) -> Deny | None:
+def session(attempt: Attempt, _entry: Entry) -> Deny | None:
     turn = attempt.turn
     if turn.session is not None and turn.session.status != "active":
         return Deny(type=ErrorType.SESSION_INACTIVE, message="This conversation has ended; no tool can be used in it.")
@@ -69,7 +69,7 @@ def size(attempt: Attempt, entry: Entry) -> Deny | None:
     return _refusal(within_argument_size(attempt.name, len(raw.encode("utf-8", "surrogatepass")), limit))
 
 
-def parse(attempt: Attempt, entry: Entry) -> Deny | None:
+def parse(attempt: Attempt, _entry: Entry) -> Deny | None:
     try:
         value = parse_json(attempt.raw)
     except InvalidJson as error:

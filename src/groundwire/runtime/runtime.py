@@ -204,7 +204,7 @@ class Runtime:
 
     async def carry(self, turn: Turn, call: ToolCall) -> tuple[ToolResult, Confirmation | None]:
         """A model's call inside a turn. With an approval, it waits for that one: the call is open, the result is none."""
-        edited = await self._edited(turn, call.call_id)
+        edited = await self._edited(turn, call.call_id) if turn.awaited else None
         attempt = Attempt(
             turn,
             name=storable(call.name)[:NAME_CHARS],
@@ -217,7 +217,7 @@ class Runtime:
         if edited is not None:
             attempt.warn(f"The arguments were changed by the person who agreed, to {attempt.raw}.")
         attempt.task = asyncio.current_task()
-        result = await self._dispatcher.dispatch(attempt)
+        result = await self._dispatcher.start(attempt)
         return result, attempt.confirmation if attempt.is_waiting else None
 
     async def _edited(self, turn: Turn, call_id: str) -> Confirmation | None:
@@ -227,10 +227,15 @@ class Runtime:
         return answer if answer is not None and answer.edited else None
 
     @asynccontextmanager
-    async def run_turn(self, options: TurnOptions, *, number: int | None = None) -> AsyncIterator[Turn]:
-        """The turn of a new run. With a number it is one that was cut off or paused, with its counts as they were."""
+    async def run_turn(
+        self, options: TurnOptions, *, number: int | None = None, is_new: bool = False
+    ) -> AsyncIterator[Turn]:
+        """The turn of a run. With a number it is a turn that was cut off or paused, with its counts as they were.
+
+        `is_new`: the run's id was made for it, so that nothing is stored under it.
+        """
         async with self._a_turn(options, number) as turn:
-            turn.is_new = number is None and turn.session is None
+            turn.is_new = is_new and turn.session is None
             yield turn
 
     async def registry_version(self, session: str | None, *, tenant: str = "default") -> str:

@@ -1,6 +1,6 @@
 """The loop: ask the model, judge the answer, carry out its calls, and again, until there is an outcome.
 
-One async generator of events. Whoever wants only the end collects it; whoever follows along reads it as it comes. What
+Whoever wants the end awaits it and is told of all events on the way; whoever follows along reads them as they come. What
 happens is written down before anything follows from it that could not be repeated.
 """
 
@@ -42,10 +42,12 @@ from groundwire.runtime.runs.judging import (
     notice_for,
     refusal_text,
 )
+from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.outputs import ask_again, read_output
 from groundwire.runtime.runs.plans import digest_of, make_plan, to_request, to_send_options
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
+from groundwire.runtime.surface import Surface
 from groundwire.runtime.turns import Turn
 
 Price: TypeAlias = Callable[[str, Usage], float | None]
@@ -97,18 +99,15 @@ class Runner:
         self._watch = watch
         self._plan_step = plan_step
 
-    async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncIterator[Event]:
-        """The events of the run, from wherever the state is to `run.ended`. `live`: as they come, in pieces."""
+    async def run(self, state: RunState, turn: Turn) -> None:
+        """From wherever the state is to its end. The turn's follower is told of everything up to `run.ended`."""
+        await self._work(state, turn, live=False)
+
+    async def stream(self, state: RunState, turn: Turn) -> AsyncIterator[Event]:
+        """The same in events as they come, with the words in pieces."""
         follower = turn.on_event
         try:
-            if live:
-                async for event in _as_they_come(self._work(state, turn, live=True), turn):
-                    yield event
-                return
-            events: list[Event] = []
-            turn.on_event = events.append
-            await self._work(state, turn, live=False)
-            for event in events:
+            async for event in _as_they_come(self._work(state, turn, live=True), turn):
                 yield event
         finally:
             turn.on_event = follower

@@ -38,6 +38,8 @@ class RunState:
 
     def __init__(self, run: Run, options: RunOptions, clock: Clock) -> None:
         self.run = run
+        self.is_new = False
+        """Whether its id was made for it, so that nothing else is stored under that."""
         self.options = options
         self._clock = clock
         self.items: list[Item] = []
