@@ -35,7 +35,7 @@ class Session(Struct, frozen=True, kw_only=True):
     version: int = 0
 
 
-class CallRecord(Struct, frozen=True, kw_only=True):
+class CallRecord(Struct, frozen=True, kw_only=True, gc=False):
     """A closed call: what was asked, what came back, and what it cost. Exactly one per call id."""
 
     tenant: str
@@ -68,7 +68,7 @@ class EffectStatus(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Effect(Struct, frozen=True, kw_only=True):
+class Effect(Struct, frozen=True, kw_only=True, gc=False):
     """One key of the ledger, unique per tenant and tool. `attempt` names the reservation that may settle it."""
 
     effect_id: str
@@ -90,7 +90,7 @@ class Effect(Struct, frozen=True, kw_only=True):
     updated_at: float = 0.0
 
 
-class Charge(Struct, frozen=True, kw_only=True):
+class Charge(Struct, frozen=True, kw_only=True, gc=False):
     """An amount to count on a stored counter; refused when the count would pass `max`."""
 
     name: str
@@ -99,7 +99,7 @@ class Charge(Struct, frozen=True, kw_only=True):
     max: float | None = None
 
 
-class Reservation(Struct, frozen=True, kw_only=True):
+class Reservation(Struct, frozen=True, kw_only=True, gc=False):
     """Everything that must be taken together, or not at all, before a handler may start."""
 
     tenant: str
@@ -139,7 +139,7 @@ class Overtaken(Struct, frozen=True, kw_only=True):
 ReserveOutcome: TypeAlias = Reserved | Taken | OverBudget | NotApproved | Overtaken
 
 
-class Transition(Struct, frozen=True, kw_only=True):
+class Transition(Struct, frozen=True, kw_only=True, gc=False):
     """What becomes of a reservation when its call ends: settled, unknown, or (None) released."""
 
     tenant: str
@@ -152,7 +152,7 @@ class Transition(Struct, frozen=True, kw_only=True):
     now: float = 0.0
 
 
-class AuditEntry(Struct, frozen=True, kw_only=True):
+class AuditEntry(Struct, frozen=True, kw_only=True, gc=False):
     """What the chain says about one call, before it has its place in the chain.
 
     The fields are in alphabetical order, in which its hash covers them.
@@ -185,7 +185,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     variant: str = ""
 
 
-class AuditRecord(Struct, frozen=True, kw_only=True):
+class AuditRecord(Struct, frozen=True, kw_only=True, gc=False):
     """An entry in its place: numbered, and tied to the one before."""
 
     seq: int
@@ -202,14 +202,14 @@ class UnreadableRecord(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class AuditHead(Struct, frozen=True, kw_only=True):
+class AuditHead(Struct, frozen=True, kw_only=True, gc=False):
     """The newest record's number and hash."""
 
     seq: int = 0
     hash: str = GENESIS
 
 
-class Closing(Struct, frozen=True, kw_only=True):
+class Closing(Struct, frozen=True, kw_only=True, gc=False):
     """The end of one call: its row, its audit entry and the fate of its reservation, written in one transaction."""
 
     call: CallRecord | None

@@ -84,7 +84,8 @@ class Batch:
             self.closings.append((work, work.closing))
             self.takes_deferred = True
         elif reservation is not None:
-            if _is_plain(reservation):
+            is_bare = reservation.appending is None and not reservation.charges and not reservation.confirmation_id
+            if is_bare and reservation.effect is not None:
                 self.plain.append((work, reservation))
             else:
                 self.changes.append(work)
@@ -101,11 +102,6 @@ class Batch:
     @property
     def is_barrier(self) -> bool:
         return not (self.plain or self.changes or self.closings)
-
-
-def _is_plain(reservation: Reservation) -> bool:
-    is_bare = reservation.appending is None and not reservation.charges and not reservation.confirmation_id
-    return is_bare and reservation.effect is not None
 
 
 def _without_effect(reservation: Reservation) -> Reservation:
