@@ -144,9 +144,10 @@ def _assign_key(attempt: Attempt, entry: Entry) -> None:
         parent = attempt.parent
         attempt.key = nested_key(parent.tool_id, parent.key, entry.spec.tool_id, attempt.digest)
     elif turn.run_id or attempt.parent is not None:
+        is_named = isinstance(entry.spec.policy.scope, str)
         attempt.key = effect_key(
             entry.spec,
-            _scoped(attempt, entry),
+            attempt.arguments if is_named else _scoped(attempt, entry),
             attempt.digest,
             run_id=turn.run_id,
             session_id=turn.conversation_id,
@@ -164,12 +165,9 @@ def _named(attempt: Attempt) -> JsonObject:
 
 
 def _scoped(attempt: Attempt, entry: Entry) -> JsonObject:
-    """The arguments that a scope may name: with the values that the executor will supply, not a model's own."""
-    supplied = entry.spec.policy.supplied
-    if not supplied or isinstance(entry.spec.policy.scope, str):
-        return attempt.arguments
+    """The arguments that a scope names: with the values that the executor will supply, not a model's own."""
     values = dict(attempt.arguments)
-    for name in supplied:
+    for name in entry.spec.policy.supplied:
         if attempt.caller == "model" or name not in values:
             values[name] = attempt.supplied(name)
     return values
