@@ -277,7 +277,7 @@ class Recorder:
         return result
 
     def _elapsed(self, attempt: Attempt) -> float:
-        return int((self._clock.monotonic() - attempt.started) * 1_000_000) / 1000  # whole microseconds
+        return round((self._clock.monotonic() - attempt.started) * 1_000_000) / 1000  # to the microsecond
 
 
 def _status(entry: Entry, output: Output) -> EffectStatus | None:
