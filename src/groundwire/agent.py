@@ -114,6 +114,7 @@ class Agent:
             after_batch=self.runtime.apply_intents,
             watch=self._watch(name),
             price=price,
+            has_one_store=True,
         )
 
     async def run(

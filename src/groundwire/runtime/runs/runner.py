@@ -42,12 +42,10 @@ from groundwire.runtime.runs.judging import (
     notice_for,
     refusal_text,
 )
-from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.outputs import ask_again, read_output
 from groundwire.runtime.runs.plans import digest_of, make_plan, to_request, to_send_options
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
-from groundwire.runtime.surface import Surface
 from groundwire.runtime.turns import Turn
 
 Price: TypeAlias = Callable[[str, Usage], float | None]
@@ -89,7 +87,9 @@ class Runner:
         price: Price = no_price,
         watch: RunWatch | None = None,
         plan_step: PlanStep = plan_step,
+        has_one_store: bool = False,
     ) -> None:
+        """`has_one_store`: what `execute` reserves is in the same store as the runs, and can be written with them."""
         self._provider = provider
         self._execute = execute
         self._runs = runs
@@ -98,6 +98,7 @@ class Runner:
         self._price = price
         self._watch = watch
         self._plan_step = plan_step
+        self._has_one_store = has_one_store
 
     async def run(self, state: RunState, turn: Turn) -> None:
         """From wherever the state is to its end. The turn's follower is told of everything up to `run.ended`."""
@@ -224,7 +225,7 @@ class Runner:
     async def _carry(self, state: RunState, turn: Turn) -> None:
         calls, settings = state.open_calls, state.options.settings
         # What was said is written before anything happens that cannot be repeated: with its reservation, or first.
-        if all(is_unguarded_action(turn, item.call.name) for item in calls):
+        if self._has_one_store and all(is_unguarded_action(turn, item.call.name) for item in calls):
             turn.take_entries = state.take_unwritten
         elif any(is_action(turn, item.call.name) for item in calls):
             await self._write(state)
