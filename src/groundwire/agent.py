@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -31,6 +31,7 @@ from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.settings import RunSettings, read_settings
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
+from groundwire.runtime.turns import EventSink, Turn
 
 if TYPE_CHECKING:
     from groundwire.runtime.runs.replaying import ReplayReport
@@ -119,6 +120,7 @@ class Agent:
             after_batch=self.runtime.apply_intents,
             watch=self._watch(name),
             price=price,
+            has_one_store=True,
         )
 
     async def run(
@@ -139,7 +141,7 @@ class Agent:
         Whoever leaves before that, and closes the stream, has cancelled the run.
         """
         state = await self._begin(prompt, history, run_id, changes)
-        async with aclosing(self._events(state, live=True, resumed=False)) as events:
+        async with aclosing(self._events(state, resumed=False)) as events:
             async for event in events:
                 yield event
 
@@ -148,7 +150,7 @@ class Agent:
         return await self._collect(await self._load(run_id, tenant), resumed=True)
 
     async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncGenerator[Event]:
-        async with aclosing(self._events(await self._load(run_id, tenant), live=True, resumed=True)) as events:
+        async with aclosing(self._events(await self._load(run_id, tenant), resumed=True)) as events:
             async for event in events:
                 yield event
 
@@ -236,6 +238,7 @@ class Agent:
             registry_version=await self.runtime.registry_version(options.session, tenant=options.tenant),
         )
         state.output_type = output_type
+        state.is_new = not run_id
         return state
 
     async def _next_turn(self, options: RunOptions, earlier: list[Item]) -> int:
@@ -263,15 +266,18 @@ class Agent:
         state.output_type = self._output
         return state
 
-    async def _events(self, state: RunState, *, live: bool, resumed: bool) -> AsyncGenerator[Event]:
+    def _turn(self, state: RunState, follower: EventSink, *, resumed: bool) -> AbstractAsyncContextManager[Turn]:
+        options = state.options.for_turn(state.run.run_id)
+        options["on_event"] = follower
+        return self.runtime.run_turn(options, state.run.turn, resumed=resumed, is_new=state.is_new)
+
+    async def _events(self, state: RunState, *, resumed: bool) -> AsyncGenerator[Event]:
         """`run.ended` comes last, when everything that the run did is durable."""
         afterwards: list[Event] = []
-        options = state.options.for_turn(state.run.run_id)
-        options["on_event"] = afterwards.append
         ended: Event | None = None
         async with (
-            self.runtime.run_turn(options, state.run.turn, resumed=resumed) as turn,
-            aclosing(self._runner.run(state, turn, live=live)) as events,
+            self._turn(state, afterwards.append, resumed=resumed) as turn,
+            aclosing(self._runner.stream(state, turn)) as events,
         ):
             async for event in events:
                 if isinstance(event, RunEnded):
@@ -284,7 +290,11 @@ class Agent:
             yield ended
 
     async def _collect(self, state: RunState, *, resumed: bool) -> RunResult:
-        return _result(state, [event async for event in self._events(state, live=False, resumed=resumed)])
+        events: list[Event] = []
+        async with self._turn(state, events.append, resumed=resumed) as turn:
+            await self._runner.run(state, turn)
+        events.sort(key=lambda event: isinstance(event, RunEnded))  # it comes last, as in a stream
+        return _result(state, events)
 
 
 def _result(state: RunState, events: list[Event]) -> RunResult:

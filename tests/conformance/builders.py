@@ -48,7 +48,7 @@ def effect(key: str = "key_1", **fields: Any) -> Effect:
 
 
 def reservation(key: str = "key_1", *, now: float = 1.0, takeover: bool = False, **fields: Any) -> Reservation:
-    kept = {name: fields.pop(name) for name in ("charges", "confirmation_id") if name in fields}
+    kept = {name: fields.pop(name) for name in ("charges", "confirmation_id", "appending") if name in fields}
     return Reservation(tenant="acme", effect=effect(key, **fields), takeover=takeover, now=now, **kept)
 
 

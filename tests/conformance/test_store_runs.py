@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire.contracts.errors import NotFound, StoreError
-from groundwire.contracts.runs import Outcome, Run
+from groundwire.contracts.records import Charge, NotApproved, OverBudget, Overtaken, Reserved, Taken
+from groundwire.contracts.runs import Appending, Outcome, Run
 from groundwire.store import open_url
-from tests.conformance.builders import closing, run, run_entries
+from tests.conformance.builders import closing, effect, reservation, run, run_entries
 
 
 def with_entries(head, count):
@@ -215,6 +216,61 @@ async def test_a_cancelled_append_is_written_whole_or_not_at_all(shared):
     found = await shared.load_run("acme", "run_1")
     entries = await shared.run_entries("acme", "run_1")
     assert (found.entries, found.outcome, len(entries)) in {(0, "", 0), (2, "completed", 2)}
+
+
+def appending(count, *bodies):
+    return Appending(run=run(entries=count), entries=tuple(run_entries(count + 1, *bodies)))
+
+
+async def test_a_reservation_takes_the_entries_before_it_along(store):
+    await store.create_run(run(), run_entries(1, b"one"))
+    assert await store.reserve(reservation(appending=appending(1, b"two", b"three"))) == Reserved()
+    assert await store.find_effect("acme", "create_order", "key_1", now=2.0) == effect()
+    assert await store.load_run("acme", "run_1") == run(entries=3)
+    assert await store.run_entries("acme", "run_1") == run_entries(1, b"one", b"two", b"three")
+
+
+async def test_who_was_overtaken_reserves_nothing_and_writes_nothing(store):
+    await store.create_run(run(), run_entries(1, b"one", b"two"))
+    charge = Charge(name="spend", scope="day")
+    assert await store.reserve(reservation(appending=appending(1, b"late"))) == Overtaken()
+    assert await store.reserve(reservation(appending=appending(1, b"late"), charges=(charge,))) == Overtaken()
+    assert await store.find_effect("acme", "create_order", "key_1", now=2.0) is None
+    assert await store.read_counters("acme", [("spend", "day")]) == [0.0]
+    assert await store.run_entries("acme", "run_1") == run_entries(1, b"one", b"two")
+
+
+async def test_entries_are_written_also_where_the_reservation_is_refused(store):
+    await store.create_run(run(), [])
+    await store.reserve(reservation())
+    again = reservation(name="again", appending=appending(0, b"one"))
+    assert await store.reserve(again) == Taken(effect=effect())
+    unapproved = reservation("key_2", confirmation_id="cnf_none", appending=appending(1, b"two"))
+    assert await store.reserve(unapproved) == NotApproved()
+    dear = reservation("key_2", charges=(Charge(name="spend", scope="day", max=0.5),), appending=appending(2, b"three"))
+    assert await store.reserve(dear) == OverBudget(name="spend", used=0.0, max=0.5)
+    assert await store.run_entries("acme", "run_1") == run_entries(1, b"one", b"two", b"three")
+
+
+async def test_of_many_who_reserve_at_one_count_one_wins(store):
+    await store.create_run(run(), [])
+    wanted = [reservation(f"key_{number}", appending=appending(0, b"%d" % number)) for number in range(10)]
+    outcomes = await asyncio.gather(*(store.reserve(one) for one in wanted), store.reserve(reservation("plain")))
+    assert Counter(map(type, outcomes)) == {Reserved: 2, Overtaken: 9}
+    assert len(await store.run_entries("acme", "run_1")) == 1
+
+
+async def test_a_cancelled_reservation_leaves_its_entries_and_no_key(store):
+    await store.create_run(run(), [])
+    first = asyncio.create_task(store.reserve(reservation("key_1")))
+    second = asyncio.create_task(store.reserve(reservation("key_2", appending=appending(0, b"one"))))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
+    await store.flush()
+    assert await store.run_entries("acme", "run_1") == run_entries(1, b"one")
+    held = await store.find_effect("acme", "create_order", "key_2", now=2.0)
+    assert held is None or not second.cancelled()
 
 
 async def test_runs_survive_reopening(shared_url):

@@ -142,11 +142,10 @@ def test_a_retention_record_explains_a_missing_beginning():
     seq=st.integers(min_value=1, max_value=2**40),
 )
 def test_a_hash_covers_the_canonical_json_of_the_whole_record(text, duration, seq):
-    found = entry(
-        1, reason=text, error=text or None, duration_ms=duration, evidence=(Evidence(argument=text, grounded=None),)
-    )
-    whole = {"seq": seq, "previous_hash": GENESIS, "entry": msgspec.to_builtins(found)}
-    assert record_body(seq, GENESIS, found) == canonical_json(whole)
+    for evidence in ((), (Evidence(argument=text, grounded=None),)):
+        found = entry(1, reason=text, error=text or None, duration_ms=duration, evidence=evidence)
+        whole = {"seq": seq, "previous_hash": GENESIS, "entry": msgspec.to_builtins(found)}
+        assert record_body(seq, GENESIS, found) == canonical_json(whole)
 
 
 def test_an_entry_that_cannot_be_json_is_refused_as_such():
@@ -171,3 +170,7 @@ def test_a_tail_that_was_cut_is_found_by_what_the_store_says_of_its_head():
     verifier = ChainVerifier(chain, head=AuditHead(seq=2, hash=second.hash))
     verifier.feed(first)
     assert [problem.kind for problem in verifier.finish().problems] == ["cut"]
+
+
+def test_the_fields_of_an_entry_stand_in_the_order_that_is_hashed():
+    assert list(AuditEntry.__struct_fields__) == sorted(AuditEntry.__struct_fields__)

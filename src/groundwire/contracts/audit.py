@@ -20,7 +20,8 @@ UNREADABLE = ""
 """Stands for the hash of a record that cannot be read, so that its successor is not blamed too."""
 
 
-_encoder = msgspec.json.Encoder(order="sorted")
+_encoder = msgspec.json.Encoder()
+_sorting_encoder = msgspec.json.Encoder(order="sorted")
 
 
 def record_body(seq: int, previous_hash: str, entry: AuditEntry) -> bytes:
@@ -28,7 +29,9 @@ def record_body(seq: int, previous_hash: str, entry: AuditEntry) -> bytes:
     if entry.duration_ms == int(entry.duration_ms):  # canonical JSON has no trailing .0
         entry = msgspec.structs.replace(entry, duration_ms=int(entry.duration_ms))
     try:
-        return b'{"entry":%b,"previous_hash":"%b","seq":%d}' % (_encoder.encode(entry), previous_hash.encode(), seq)
+        # The fields of an entry stand in their canonical order; those of evidence do not.
+        encoded = _sorting_encoder.encode(entry) if entry.evidence else _encoder.encode(entry)
+        return b'{"entry":%b,"previous_hash":"%b","seq":%d}' % (encoded, previous_hash.encode(), seq)
     except UnicodeError as error:
         raise InvalidJson(str(error)) from None
 

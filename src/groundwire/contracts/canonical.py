@@ -84,12 +84,10 @@ def canonical_form(value: JsonValue) -> tuple[bytes, bool]:
         refuse_non_finite(value)
     if not data.isascii() and _ASTRAL.search(data):
         return _canonical_slowly(value), True
-    return (_respell_numbers(data), True) if _has_odd_number(data) else (data, False)
-
-
-def _has_odd_number(data: bytes) -> bool:
     # The two cheap tests rule out nearly everything before the expression has to look at every number.
-    return (b".0" in data or b"0e" in data.translate(_DIGITS)) and _ODD_NUMBER.search(data) is not None
+    if (b".0" in data or b"0e" in data.translate(_DIGITS)) and _ODD_NUMBER.search(data) is not None:
+        return _respell_numbers(data), True
+    return data, False
 
 
 def digest(value: JsonValue) -> str:

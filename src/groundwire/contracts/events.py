@@ -10,13 +10,13 @@ from groundwire.contracts.intents import Intent
 from groundwire.contracts.results import ErrorInfo, ToolResult
 
 
-class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="run.started"):
+class RunStarted(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", tag="run.started"):
     event: ClassVar[Literal["run.started"]] = "run.started"
     run_id: str
     session_id: str
 
 
-class TextDelta(Struct, frozen=True, kw_only=True, tag_field="event", tag="text.delta"):
+class TextDelta(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", tag="text.delta"):
     """More of the model's words. What it says in a step that calls tools, or has to be repeated, is not yet the answer."""
 
     event: ClassVar[Literal["text.delta"]] = "text.delta"
@@ -24,7 +24,7 @@ class TextDelta(Struct, frozen=True, kw_only=True, tag_field="event", tag="text.
     step: int = 0
 
 
-class CallStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="call.started"):
+class CallStarted(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", tag="call.started"):
     event: ClassVar[Literal["call.started"]] = "call.started"
     call: ToolCall
 
@@ -36,7 +36,7 @@ class CallProgress(Struct, frozen=True, kw_only=True, tag_field="event", tag="ca
     value: JsonValue
 
 
-class CallDenied(Struct, frozen=True, kw_only=True, tag_field="event", tag="call.denied"):
+class CallDenied(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", tag="call.denied"):
     event: ClassVar[Literal["call.denied"]] = "call.denied"
     call_id: str
     name: str
@@ -44,7 +44,7 @@ class CallDenied(Struct, frozen=True, kw_only=True, tag_field="event", tag="call
     error: ErrorInfo
 
 
-class CallFinished(Struct, frozen=True, kw_only=True, tag_field="event", tag="call.finished"):
+class CallFinished(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", tag="call.finished"):
     event: ClassVar[Literal["call.finished"]] = "call.finished"
     call_id: str
     name: str
@@ -66,14 +66,14 @@ class ApprovalRequested(Struct, frozen=True, kw_only=True, tag_field="event", ta
     expires_at: str
 
 
-class TurnEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="turn.ended"):
+class TurnEnded(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", tag="turn.ended"):
     event: ClassVar[Literal["turn.ended"]] = "turn.ended"
     session_id: str
     turn: int
     calls: int
 
 
-class RunEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="run.ended"):
+class RunEnded(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", tag="run.ended"):
     """`text` is for the user: the model's answer, or a sentence of ours where it gave none."""
 
     event: ClassVar[Literal["run.ended"]] = "run.ended"

@@ -142,6 +142,8 @@ class EffectLedger(Protocol):
 
         An existing key gives Taken, first turning a reservation whose lease ran out into an unknown one. With
         `takeover`, an unknown key is reserved anew for this attempt (never a settled one, never one in flight).
+        With `appending`, entries of a run are appended before that in the same transaction; where that fails
+        as `append_run` would, the outcome is Overtaken.
         """
         ...
 

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.results import Evidence
+from groundwire.contracts.runs import Appending
 
 GENESIS = "0" * 64
 """What the first audit record names as its predecessor."""
@@ -34,7 +35,7 @@ class Session(Struct, frozen=True, kw_only=True):
     version: int = 0
 
 
-class CallRecord(Struct, frozen=True, kw_only=True):
+class CallRecord(Struct, frozen=True, kw_only=True, gc=False):
     """A closed call: what was asked, what came back, and what it cost. Exactly one per call id."""
 
     tenant: str
@@ -67,7 +68,7 @@ class EffectStatus(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Effect(Struct, frozen=True, kw_only=True):
+class Effect(Struct, frozen=True, kw_only=True, gc=False):
     """One key of the ledger, unique per tenant and tool. `attempt` names the reservation that may settle it."""
 
     effect_id: str
@@ -89,7 +90,7 @@ class Effect(Struct, frozen=True, kw_only=True):
     updated_at: float = 0.0
 
 
-class Charge(Struct, frozen=True, kw_only=True):
+class Charge(Struct, frozen=True, kw_only=True, gc=False):
     """An amount to count on a stored counter; refused when the count would pass `max`."""
 
     name: str
@@ -98,7 +99,7 @@ class Charge(Struct, frozen=True, kw_only=True):
     max: float | None = None
 
 
-class Reservation(Struct, frozen=True, kw_only=True):
+class Reservation(Struct, frozen=True, kw_only=True, gc=False):
     """Everything that must be taken together, or not at all, before a handler may start."""
 
     tenant: str
@@ -106,6 +107,8 @@ class Reservation(Struct, frozen=True, kw_only=True):
     takeover: bool = False
     confirmation_id: str = ""
     charges: tuple[Charge, ...] = ()
+    appending: Appending | None = None
+    """What the run did before: written first, also if the rest is refused."""
     now: float = 0.0
 
 
@@ -129,10 +132,14 @@ class NotApproved(Struct, frozen=True, kw_only=True):
     """The approval was spent, withdrawn or expired in the meantime."""
 
 
-ReserveOutcome: TypeAlias = Reserved | Taken | OverBudget | NotApproved
+class Overtaken(Struct, frozen=True, kw_only=True):
+    """Somebody else has appended to the run; nothing was written or taken."""
 
 
-class Transition(Struct, frozen=True, kw_only=True):
+ReserveOutcome: TypeAlias = Reserved | Taken | OverBudget | NotApproved | Overtaken
+
+
+class Transition(Struct, frozen=True, kw_only=True, gc=False):
     """What becomes of a reservation when its call ends: settled, unknown, or (None) released."""
 
     tenant: str
@@ -145,37 +152,40 @@ class Transition(Struct, frozen=True, kw_only=True):
     now: float = 0.0
 
 
-class AuditEntry(Struct, frozen=True, kw_only=True):
-    """What the chain says about one call, before it has its place in the chain."""
+class AuditEntry(Struct, frozen=True, kw_only=True, gc=False):
+    """What the chain says about one call, before it has its place in the chain.
 
-    id: str
-    tenant: str
-    request_id: str
-    tool_name: str
-    input_hash: str
-    output_hash: str
-    success: bool
-    duration_ms: float
-    created_at: str
-    error: str | None = None
-    kind: str = "call"
-    session_id: str = ""
-    call_id: str = ""
-    parent_call_id: str = ""
-    run_id: str = ""
-    caller: str = ""
+    The fields are in alphabetical order, in which its hash covers them.
+    """
+
     actor: str = ""
-    decision: str = ""
-    reason: str = ""
-    evidence: tuple[Evidence, ...] = ()
-    intents: tuple[str, ...] = ()
     approver: str = ""
+    call_id: str = ""
+    caller: str = ""
+    created_at: str
+    decision: str = ""
+    duration_ms: float
     effect_key: str = ""
-    variant: str = ""
+    error: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    id: str
+    input_hash: str
+    intents: tuple[str, ...] = ()
+    kind: str = "call"
+    output_hash: str
+    parent_call_id: str = ""
+    reason: str = ""
     registry_version: str = ""
+    request_id: str
+    run_id: str = ""
+    session_id: str = ""
+    success: bool
+    tenant: str
+    tool_name: str
+    variant: str = ""
 
 
-class AuditRecord(Struct, frozen=True, kw_only=True):
+class AuditRecord(Struct, frozen=True, kw_only=True, gc=False):
     """An entry in its place: numbered, and tied to the one before."""
 
     seq: int
@@ -192,14 +202,14 @@ class UnreadableRecord(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class AuditHead(Struct, frozen=True, kw_only=True):
+class AuditHead(Struct, frozen=True, kw_only=True, gc=False):
     """The newest record's number and hash."""
 
     seq: int = 0
     hash: str = GENESIS
 
 
-class Closing(Struct, frozen=True, kw_only=True):
+class Closing(Struct, frozen=True, kw_only=True, gc=False):
     """The end of one call: its row, its audit entry and the fate of its reservation, written in one transaction."""
 
     call: CallRecord | None

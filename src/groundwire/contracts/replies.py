@@ -90,7 +90,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     @property
     def calls(self) -> tuple[CallItem, ...]:
-        return tuple(item for item in self.items if item.kind == "call")
+        return tuple([item for item in self.items if type(item) is CallItem])
 
 
 class ReplyStarted(

@@ -16,7 +16,7 @@ from groundwire.contracts.intents import Intent
 ENVELOPE_VERSION = "1.0.0"
 
 
-class ErrorInfo(Struct, frozen=True, kw_only=True, rename="camel"):
+class ErrorInfo(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """Why a call failed. `retryable`: the same call, unchanged, may succeed later without anyone's doing."""
 
     type: ErrorType
@@ -26,14 +26,14 @@ class ErrorInfo(Struct, frozen=True, kw_only=True, rename="camel"):
     detail: str | None = None
 
 
-class ConfirmationNotice(Struct, frozen=True, kw_only=True, rename="camel"):
+class ConfirmationNotice(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """Which approval is waited for. Knowing the id approves nothing."""
 
     id: str
     expires_at: str
 
 
-class Evidence(Struct, frozen=True, kw_only=True, rename="camel"):
+class Evidence(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """Where an argument's words stand in the conversation, or why they were not found there."""
 
     argument: str
@@ -44,7 +44,7 @@ class Evidence(Struct, frozen=True, kw_only=True, rename="camel"):
     near_miss: str | None = None
 
 
-class Meta(Struct, frozen=True, kw_only=True, rename="camel"):
+class Meta(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """What the runtime says about a call. Fields that do not apply are absent from the JSON."""
 
     envelope_version: str = ENVELOPE_VERSION

@@ -44,7 +44,7 @@ RESUMABLE = frozenset({Outcome.AWAITING_APPROVAL, Outcome.PROVIDER_ERROR, Outcom
 """After these a run can be taken up where it was."""
 
 
-class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Plan(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Everything of a request to a model but the conversation: what a prompt cache and an auditor care about."""
 
     model: str
@@ -63,7 +63,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     fallbacks: tuple[str, ...] = ()
 
 
-class Started(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="started"):
+class Started(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="started"):
     """`items` are what the run was given: earlier conversation, where it came with the request, and the new message.
 
     `options` are the caller's, by name and in plain JSON, so that another process can go on under the same rules.
@@ -77,7 +77,7 @@ class Started(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="
     registry_version: str = ""
 
 
-class Planned(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="planned"):
+class Planned(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="planned"):
     """The plan of the steps that follow, until another one."""
 
     kind: ClassVar[Literal["planned"]] = "planned"
@@ -85,7 +85,7 @@ class Planned(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="
     digest: str
 
 
-class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="answered"):
+class Answered(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="answered"):
     """One step: what the model was asked (`fingerprint` of plan and conversation) and what it said.
 
     `kept` is false for a reply that did not enter the conversation, because it was cut off or could not be read.
@@ -102,7 +102,7 @@ class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field=
     cost: float | None = None
 
 
-class Added(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="added"):
+class Added(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="added"):
     """Items that neither the user nor the model gave: a request to repair an answer, or to finish."""
 
     kind: ClassVar[Literal["added"]] = "added"
@@ -112,14 +112,14 @@ class Added(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ki
     is_repair: bool = False
 
 
-class Resulted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="resulted"):
+class Resulted(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="resulted"):
     """The results of a step's calls as the model is shown them, in the order of the calls."""
 
     kind: ClassVar[Literal["resulted"]] = "resulted"
     items: tuple[Item, ...]
 
 
-class Failed(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="failed"):
+class Failed(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="failed"):
     """A step in which the provider did not answer."""
 
     kind: ClassVar[Literal["failed"]] = "failed"
@@ -127,14 +127,14 @@ class Failed(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
     failure: Failure
 
 
-class Paused(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="paused"):
+class Paused(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="paused"):
     """Calls of the last reply that wait for a person: call id → approval id."""
 
     kind: ClassVar[Literal["paused"]] = "paused"
     waiting: dict[str, str]
 
 
-class Ended(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="ended"):
+class Ended(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="ended"):
     kind: ClassVar[Literal["ended"]] = "ended"
     outcome: Outcome
     text: str = ""
@@ -148,7 +148,7 @@ class Ended(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ki
 RunBody: TypeAlias = Started | Planned | Answered | Added | Resulted | Failed | Paused | Ended
 
 
-class RunEntry(Struct, frozen=True, kw_only=True):
+class RunEntry(Struct, frozen=True, kw_only=True, gc=False):
     """One thing that happened, in its place. `body` is the JSON of a RunBody."""
 
     seq: int
@@ -156,7 +156,7 @@ class RunEntry(Struct, frozen=True, kw_only=True):
     created_at: float
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class Run(Struct, frozen=True, kw_only=True, gc=False):
     """The head of a run: enough to list it. `outcome` is empty while it goes on, or if its process died."""
 
     tenant: str
@@ -169,6 +169,13 @@ class Run(Struct, frozen=True, kw_only=True):
     entries: int = 0
     created_at: float = 0.0
     updated_at: float = 0.0
+
+
+class Appending(Struct, frozen=True, kw_only=True, gc=False):
+    """New entries of a run, and its new head. `run.entries` is how many there were before: if others came, it is void."""
+
+    run: Run
+    entries: tuple[RunEntry, ...]
 
 
 _encoder = msgspec.json.Encoder()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from groundwire.runtime.turns import Turn
 
 Caller: TypeAlias = Literal["model", "api", "tool"]
-CALLERS: tuple[str, ...] = ("model", "api", "tool")
 
 _NOTHING: JsonObject = {}
 

@@ -11,16 +11,17 @@ from groundwire.contracts.decisions import Allow, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.idempotency import caller_key, compared_arguments, effect_key, joined, nested_key
-from groundwire.runtime.policies.access import is_callable_by, no_such_tool, within_mode
+from groundwire.runtime.policies.access import no_such_tool, within_mode
 from groundwire.runtime.policies.loops import enough_refusals, is_not_fruitless, is_not_repeating
 from groundwire.runtime.policies.sizes import within_argument_size
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.validation import explain_faults, fold_integers
 
-Check: TypeAlias = Callable[[Attempt], Deny | None]
+Check: TypeAlias = Callable[[Attempt, Entry], Deny | None]
 
 
-def resolve(attempt: Attempt) -> Deny | None:
+def resolve(attempt: Attempt) -> Entry | Deny:
+    """Comes before all others: they are about the tool that it finds."""
     entry = attempt.turn.find(attempt.name)
     if entry is None:
         attempt.operator = "no such tool in this registry version"
@@ -32,13 +33,12 @@ def resolve(attempt: Attempt) -> Deny | None:
             detail=ErrorDetail.CYCLE,
             message=f"{entry.spec.wire_name} is already running further up; a tool may not call itself.",
         )
-    return None
+    return entry
 
 
-def mask(attempt: Attempt) -> Deny | None:
-    entry = entry_of(attempt)
-    looped = attempt.caller == "model" and entry.spec.tool_id in attempt.turn.masked
-    if entry.allowed and not looped and is_callable_by(entry.spec, attempt.caller):
+def mask(attempt: Attempt, entry: Entry) -> Deny | None:
+    looped = attempt.caller == "model" and attempt.tool_id in attempt.turn.masked
+    if attempt.caller in entry.callers and not looped:
         return None
     why = "masked" if not entry.allowed else "masked after a loop" if looped else "not offered to models"
     attempt.operator = f"{entry.spec.tool_id} is {why}"
@@ -46,14 +46,13 @@ def mask(attempt: Attempt) -> Deny | None:
     return no_such_tool(attempt.name)
 
 
-def mode(attempt: Attempt) -> Deny | None:
-    entry = entry_of(attempt)
+def mode(attempt: Attempt, entry: Entry) -> Deny | None:
     if entry.in_mode:
         return None
     return _refusal(within_mode(entry.spec, attempt.turn.mode))
 
 
-def session(attempt: Attempt) -> Deny | None:
+def session(attempt: Attempt, _entry: Entry) -> Deny | None:
     turn = attempt.turn
     if turn.session is not None and turn.session.status != "active":
         return Deny(type=ErrorType.SESSION_INACTIVE, message="This conversation has ended; no tool can be used in it.")
@@ -62,15 +61,15 @@ def session(attempt: Attempt) -> Deny | None:
     return None
 
 
-def size(attempt: Attempt) -> Deny | None:
-    limit = entry_of(attempt).limits.max_args_bytes
+def size(attempt: Attempt, entry: Entry) -> Deny | None:
+    limit = entry.limits.max_args_bytes
     raw = attempt.raw
     if len(raw) * 4 <= limit:  # no character takes more than four bytes
         return None
     return _refusal(within_argument_size(attempt.name, len(raw.encode("utf-8", "surrogatepass")), limit))
 
 
-def parse(attempt: Attempt) -> Deny | None:
+def parse(attempt: Attempt, _entry: Entry) -> Deny | None:
     try:
         value = parse_json(attempt.raw)
     except InvalidJson as error:
@@ -89,9 +88,8 @@ def parse(attempt: Attempt) -> Deny | None:
     return None
 
 
-def supply(attempt: Attempt) -> Deny | None:
+def supply(attempt: Attempt, entry: Entry) -> Deny | None:
     """Fill in what the executor supplies. A model's value is overwritten and noted, a caller's must agree."""
-    entry = entry_of(attempt)
     supplied = entry.spec.policy.supplied
     attempt.compared = (
         compared_arguments(entry.spec, attempt.arguments, _named(attempt)) if supplied else attempt.arguments
@@ -107,8 +105,7 @@ def supply(attempt: Attempt) -> Deny | None:
     return None
 
 
-def validate(attempt: Attempt) -> Deny | None:
-    entry = entry_of(attempt)
+def validate(attempt: Attempt, entry: Entry) -> Deny | None:
     if entry.tool.validator.is_valid(attempt.arguments):
         if attempt.has_whole_floats:  # 2.0 is a whole number, and a handler wants 2
             attempt.arguments = fold_integers(entry.spec.parameters, attempt.arguments)
@@ -116,28 +113,22 @@ def validate(attempt: Attempt) -> Deny | None:
     return explain_faults(entry.spec, entry.tool.validator, attempt.arguments)
 
 
-def loop(attempt: Attempt) -> Deny | None:
+def loop(attempt: Attempt, entry: Entry) -> Deny | None:
     """Only models run in circles; an application that calls twice means it."""
     if attempt.caller != "model":
         return None
-    entry, turn = entry_of(attempt), attempt.turn
-    name = entry.spec.wire_name
-    earlier = turn.calls_of(entry.spec.tool_id, attempt.digest)
+    turn, tool_id, name = attempt.turn, attempt.tool_id, entry.spec.wire_name
+    earlier = turn.repeats.get((tool_id, attempt.digest), 0)
     decision = is_not_repeating(name, earlier, entry.limits.repeat_limit)
     if isinstance(decision, Deny):
-        turn.note_loop(entry.spec.tool_id)
+        turn.note_loop(tool_id)
         return decision
-    empty_results = turn.empty_results.get(entry.spec.tool_id, 0)
-    return _refusal(is_not_fruitless(name, empty_results, entry.limits.empty_limit))
+    if empty_results := turn.empty_results.get(tool_id, 0):
+        return _refusal(is_not_fruitless(name, empty_results, entry.limits.empty_limit))
+    return None
 
 
-CHECKS: tuple[Check, ...] = (resolve, mask, mode, session, size, parse, supply, validate, loop)
-
-
-def entry_of(attempt: Attempt) -> Entry:
-    if attempt.entry is None:
-        raise AssertionError("the pipeline resolves a tool before anything asks for it")
-    return attempt.entry
+CHECKS: tuple[Check, ...] = (mask, mode, session, size, parse, supply, validate, loop)
 
 
 def _refusal(decision: Allow | Deny) -> Deny | None:
@@ -153,9 +144,10 @@ def _assign_key(attempt: Attempt, entry: Entry) -> None:
         parent = attempt.parent
         attempt.key = nested_key(parent.tool_id, parent.key, entry.spec.tool_id, attempt.digest)
     elif turn.run_id or attempt.parent is not None:
+        is_named = isinstance(entry.spec.policy.scope, str)
         attempt.key = effect_key(
             entry.spec,
-            _scoped(attempt, entry),
+            attempt.arguments if is_named else _scoped(attempt, entry),
             attempt.digest,
             run_id=turn.run_id,
             session_id=turn.conversation_id,
@@ -173,12 +165,9 @@ def _named(attempt: Attempt) -> JsonObject:
 
 
 def _scoped(attempt: Attempt, entry: Entry) -> JsonObject:
-    """The arguments that a scope may name: with the values that the executor will supply, not a model's own."""
-    supplied = entry.spec.policy.supplied
-    if not supplied or isinstance(entry.spec.policy.scope, str):
-        return attempt.arguments
+    """The arguments that a scope names: with the values that the executor will supply, not a model's own."""
     values = dict(attempt.arguments)
-    for name in supplied:
+    for name in entry.spec.policy.supplied:
         if attempt.caller == "model" or name not in values:
             values[name] = attempt.supplied(name)
     return values

@@ -11,11 +11,8 @@ from functools import lru_cache
 
 
 class SystemClock:
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.perf_counter()
+    now = staticmethod(time.time)
+    monotonic = staticmethod(time.perf_counter)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -20,13 +20,12 @@ from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Handler
 from groundwire.runtime.attempt import Attempt
-from groundwire.runtime.checks import CHECKS, entry_of, parse, size, supply
+from groundwire.runtime.checks import CHECKS, parse, resolve, size, supply
 from groundwire.runtime.context import Context
 from groundwire.runtime.gatekeeper import GATES, Gatekeeper, Reconciled, Verdict
 from groundwire.runtime.invocation import Outcome, crashed, invoke
 from groundwire.runtime.ledger import Ledger
 from groundwire.runtime.output import guard_output
-from groundwire.runtime.policies.access import is_callable_by
 from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.recording import input_hash
 from groundwire.runtime.surface import Entry
@@ -39,6 +38,7 @@ StepHook = Callable[[str, Attempt], None]
 
 STEPS = (
     "replay",
+    "resolve",
     *(check.__name__ for check in CHECKS),
     *GATES,
     *("invoke", "output", "settle", "intents", "done"),
@@ -69,7 +69,7 @@ class Dispatcher:
         self._threads = threads
         self._on_step = on_step
         self._telemetry = telemetry
-        self._gates = tuple((name, getattr(gatekeeper, name)) for name in GATES)
+        self._gates = {name: getattr(gatekeeper, name) for name in GATES}
         self.resources = resources
 
     def start(self, attempt: Attempt) -> Coroutine[Any, Any, ToolResult]:
@@ -88,8 +88,10 @@ class Dispatcher:
             await running.wait()
         turn.open[attempt.call_id] = attempt
         try:
-            if attempt.given_id and (earlier := await self._replay(attempt)) is not None:
-                return earlier
+            if attempt.given_id:
+                self._reach("replay", attempt)
+                if turn.may_have_closed(attempt.call_id) and (earlier := await self._replay(attempt)) is not None:
+                    return earlier
             return await self._carry(attempt)
         except asyncio.CancelledError:
             result = await self._recorder.close_cancelled(attempt)
@@ -99,18 +101,24 @@ class Dispatcher:
             return result
         finally:
             turn.open.pop(attempt.call_id, None)
-            attempt.finish()
-            self._ledger.let_go(attempt)
+            if attempt.ended is not None:
+                attempt.finish()
+            if attempt.effect is not None:
+                self._ledger.let_go(attempt)
 
     async def _carry(self, attempt: Attempt) -> ToolResult:
+        hook = self._on_step
+        self._reach("resolve", attempt)
+        entry = resolve(attempt)
+        if isinstance(entry, Deny):
+            return await self._recorder.refuse(attempt, entry)
         try:
             for check in CHECKS:
-                if self._on_step is not None:
-                    self._on_step(check.__name__, attempt)
-                if (denied := check(attempt)) is not None:
+                if hook is not None:
+                    hook(check.__name__, attempt)
+                if (denied := check(attempt, entry)) is not None:
                     attempt.step = check.__name__
                     return await self._recorder.refuse(attempt, denied)
-            entry = entry_of(attempt)
             handler = _choose_handler(attempt, entry)
         except RegistryError as error:
             attempt.step = "resolve"
@@ -118,13 +126,13 @@ class Dispatcher:
         attempt.count()
         context = Context(attempt, self) if handler.wants_context or handler.reconcile is not None else None
         if attempt.key or entry.is_guarded:
-            for name, gate in self._gates:
-                if self._on_step is not None:
-                    self._on_step(name, attempt)
-                if name not in entry.guards:
-                    continue
+            for name in entry.guards if hook is None else GATES:
+                if hook is not None:
+                    hook(name, attempt)
+                    if name not in entry.guards:
+                        continue
                 attempt.step = name
-                if (verdict := await gate(attempt, entry, handler, context)) is not None:
+                if (verdict := await self._gates[name](attempt, entry, handler, context)) is not None:
                     if attempt.is_waiting and isinstance(verdict, Deny):
                         return self._recorder.leave_open(attempt, verdict)
                     return await self._end_early(attempt, entry, verdict)
@@ -158,13 +166,18 @@ class Dispatcher:
         return self._ledger.holds_lease(attempt)
 
     async def _settle(self, attempt: Attempt, entry: Entry, outcome: Outcome) -> ToolResult:
-        self._reach("output", attempt)
+        hook = self._on_step
+        if hook is not None:
+            hook("output", attempt)
         output = guard_output(entry, outcome)
         self._reach("settle", attempt)
         result = await self._recorder.settle(attempt, entry, output)
-        self._reach("intents", attempt)
-        self._wish(attempt, result)
-        self._reach("done", attempt)
+        if hook is not None:
+            hook("intents", attempt)
+        if result.intents:
+            self._wish(attempt, result)
+        if hook is not None:
+            hook("done", attempt)
         return result
 
     async def _end_early(self, attempt: Attempt, entry: Entry, verdict: Verdict) -> ToolResult:
@@ -188,17 +201,15 @@ class Dispatcher:
         return result
 
     def _wish(self, attempt: Attempt, result: ToolResult) -> None:
-        if result.intents:
-            attempt.turn.intents.extend((attempt.call_id, attempt.tool_id, intent) for intent in result.intents)
+        attempt.turn.intents.extend((attempt.call_id, attempt.tool_id, intent) for intent in result.intents)
 
     async def _replay(self, attempt: Attempt) -> ToolResult | None:
         """A call id that was closed before gives the same result again, or a conflict if it asks for something else."""
-        self._reach("replay", attempt)
         turn = attempt.turn
         if attempt.call_id in turn.closed:
             await self._recorder.flush()  # its record may still be waiting
         entry = turn.find(attempt.name)
-        if entry is None or not entry.allowed or not is_callable_by(entry.spec, attempt.caller):
+        if entry is None or attempt.caller not in entry.callers:
             return None  # the pipeline refuses it, and nothing shows whether there was such a call or such a tool
         record = await self._store.find_call(turn.tenant, turn.conversation_id, attempt.call_id)
         if record is None:
@@ -221,8 +232,8 @@ def _asks_the_same(attempt: Attempt, record: CallRecord) -> bool:
     if attempt.raw == record.raw:
         return True
     attempt.resolve(entry)
-    if entry is not None and size(attempt) is None and parse(attempt) is None:
-        supply(attempt)
+    if entry is not None and size(attempt, entry) is None and parse(attempt, entry) is None:
+        supply(attempt, entry)
         attempt.warnings = ()
     return input_hash(attempt) == record.input_digest
 

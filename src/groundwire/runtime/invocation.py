@@ -67,7 +67,12 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
             coroutine: Coroutine[Any, Any, Any] = value  # a plain function around an asynchronous one
         else:
             attempt.began = True
-            coroutine = _coroutine(attempt, handler, arguments, threads)
+            if handler.kind == "async":
+                coroutine = handler.function(**arguments)
+            elif handler.kind == "sync":
+                coroutine = _in_thread(attempt, threads, partial(handler.function, **arguments))
+            else:
+                coroutine = _drain(attempt, handler.function(**arguments))
         return Outcome(value=await run_limited(coroutine, entry.limits.hard_ms / 1000, attempt))
     except ToolError as error:
         try:
@@ -88,19 +93,6 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
         raise
     except BaseException:  # noqa: BLE001 - the boundary to code that is not ours
         return crashed(attempt)
-
-
-def _coroutine(
-    attempt: Attempt, handler: Handler, arguments: dict[str, Any], threads: DaemonThreads
-) -> Coroutine[Any, Any, Any]:
-    match handler.kind:
-        case "async":
-            made: Coroutine[Any, Any, Any] = handler.function(**arguments)
-            return made
-        case "sync":
-            return _in_thread(attempt, threads, partial(handler.function, **arguments))
-        case "stream":
-            return _drain(attempt, handler.function(**arguments))
 
 
 async def _in_thread(attempt: Attempt, threads: DaemonThreads, function: Callable[[], Any]) -> Any:

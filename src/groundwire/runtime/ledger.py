@@ -20,6 +20,7 @@ from groundwire.contracts.records import (
     EffectStatus,
     NotApproved,
     OverBudget,
+    Overtaken,
     Reservation,
     Reserved,
     Taken,
@@ -99,7 +100,7 @@ class Ledger:
     async def reserve(self, attempt: Attempt, *, can_reconcile: bool) -> Verdict:
         """Take the key, the approval and the stored budgets together."""
         while True:
-            now = self._clock.now()
+            now, appending = self._clock.now(), attempt.turn.take_entries()
             effect = self._new_effect(attempt, now) if attempt.key and attempt.effect is None else None
             outcome = await self._store.reserve(
                 Reservation(
@@ -107,6 +108,7 @@ class Ledger:
                     effect=effect,
                     confirmation_id=attempt.confirmation.confirmation_id if attempt.confirmation else "",
                     charges=attempt.charges,
+                    appending=appending,
                     now=now,
                 )
             )
@@ -123,6 +125,8 @@ class Ledger:
                     return _no_budget(attempt, name)
                 case NotApproved():
                     return _not_approved(attempt.name)
+                case Overtaken():
+                    raise run_overtaken(attempt.turn.run_id)
 
     def holds_lease(self, attempt: Attempt) -> bool:
         effect = attempt.effect
@@ -151,9 +155,9 @@ class Ledger:
 
     def let_go(self, attempt: Attempt) -> None:
         """The attempt ended; whoever waits in this process may look again."""
-        if attempt.effect is None:
-            return
         effect, attempt.effect = attempt.effect, None
+        if effect is None:
+            return
         held = self._held.pop((effect.tenant, effect.tool, effect.key), None)
         if held is not None:
             held.end()
@@ -257,6 +261,10 @@ class Ledger:
             if found.status is not EffectStatus.RESERVED:
                 return await self._resolve(attempt, found, can_reconcile=can_reconcile)
         return _in_flight(attempt.name)
+
+
+def run_overtaken(run_id: str) -> StoreError:
+    return StoreError(f"run {run_id!r} was continued by another process")
 
 
 def outcome_unknown(name: str, effect_id: str) -> Deny:

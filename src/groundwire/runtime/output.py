@@ -65,7 +65,7 @@ def guard_output(entry: Entry, outcome: Outcome) -> Output:
             return output
     try:
         output.body = encode_value(value)
-        output.data = parse_json(output.body)
+        output.data = value if type(value) is str else parse_json(output.body)
     except InvalidJson as error:
         return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.NOT_JSON, error.message)
     beside, limit = _size_beside(output), entry.limits.max_output_bytes
@@ -84,6 +84,8 @@ def guard_output(entry: Entry, outcome: Outcome) -> Output:
 
 def _size_beside(output: Output) -> int:
     """Bytes that a handler's envelope has besides its data: details and intents are kept and sent like it."""
+    if not output.details and not output.intents:
+        return 0
     payloads = [intent.payload for intent in output.intents]
     return sum(len(dump_json(value)) for value in (output.details, *payloads) if value)
 

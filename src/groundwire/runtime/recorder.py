@@ -103,7 +103,7 @@ class Recorder:
             await self._spill(attempt, output)
         remarks = self._remarks(attempt, entry, output, duration)
         result = ToolResult(
-            ok=output.ok,
+            ok=not output.errors,
             data=output.data,
             errors=output.errors,
             warnings=(*attempt.warnings, *output.warnings, *remarks),
@@ -188,7 +188,8 @@ class Recorder:
             elif len(self._waiting) >= MAX_WAITING:
                 self.hand_over()
             return
-        self.hand_over()
+        if self._waiting:
+            self.hand_over()
         if not await self._store.close(self._close(ending)):
             log.warning("effect of call %s was decided elsewhere before it ended here", ending.attempt.call_id)
 
@@ -229,17 +230,13 @@ class Recorder:
             name, mode = entry.spec.wire_name, attempt.turn.mode
             remarks = (f"{name} took {duration:.0f} ms; its soft limit is {limits.soft_ms} ms.",)
             log.warning("tool %s took %.0f ms in %s mode, soft limit %d ms", name, duration, mode, limits.soft_ms)
-        if attempt.caller == "model" and output.ok:
-            remarks += self._loop_remarks(attempt, entry, output)
-        return remarks
-
-    def _loop_remarks(self, attempt: Attempt, entry: Entry, output: Output) -> tuple[str, ...]:
-        remarks: tuple[str, ...] = ()
+        if attempt.caller != "model" or output.errors:
+            return remarks
         turn, spec = attempt.turn, entry.spec
         identity = (spec.tool_id, attempt.digest)
         this_time = hash(output.body)
         if turn.last_outputs.get(identity) == this_time:
-            remarks = (repeat_reminder(spec.wire_name),)
+            remarks += (repeat_reminder(spec.wire_name),)
         turn.last_outputs[identity] = this_time
         if not entry.is_action and is_empty(output.data, spec.policy.empty_field):
             count = turn.empty_results[spec.tool_id] = turn.empty_results.get(spec.tool_id, 0) + 1
@@ -280,7 +277,7 @@ class Recorder:
         return result
 
     def _elapsed(self, attempt: Attempt) -> float:
-        return round((self._clock.monotonic() - attempt.started) * 1000, 3)
+        return round((self._clock.monotonic() - attempt.started) * 1_000_000) / 1000  # to the microsecond
 
 
 def _status(entry: Entry, output: Output) -> EffectStatus | None:

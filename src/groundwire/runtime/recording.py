@@ -53,7 +53,7 @@ class Ending:
         if error is None:
             # Where a reservation ends, the record is made before anybody has the result.
             data = self.result.data if self.transition is not None else parse_json(self.body)
-            return digest_bytes(canonical_json(data))
+            return digest_bytes(self.body if type(data) is str else canonical_json(data))
         return digest_bytes(canonical_json(msgspec.to_builtins(error)))
 
     @property
@@ -148,7 +148,7 @@ def _row(ending: Ending, estimator: TokenEstimator) -> CallRecord:
         origin=attempt.origin,
         caller=attempt.caller,
         raw=attempt.raw if attempt.step != "size" else attempt.raw[:TOO_LARGE_KEPT],
-        input_digest=input_hash(attempt),
+        input_digest=attempt.digest or input_hash(attempt),
         result=ending.encode(),
         ok=result.ok,
         error_type=error.type.value if error is not None else "",
@@ -172,7 +172,7 @@ def _entry(ending: Ending, ids: Ids) -> AuditEntry:
         tenant=turn.tenant,
         request_id=turn.request_id or turn.run_id or attempt.call_id,
         tool_name=attempt.tool_id,
-        input_hash=input_hash(attempt),
+        input_hash=attempt.digest or input_hash(attempt),
         output_hash=ending.output_hash(),
         success=result.ok,
         duration_ms=result.meta.duration_ms,

@@ -31,7 +31,7 @@ from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Registry
 from groundwire.runtime.arguments import raw_of
-from groundwire.runtime.attempt import CALLERS, Attempt, Caller
+from groundwire.runtime.attempt import Attempt, Caller
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock
 from groundwire.runtime.context_window import context_usage, context_warning
 from groundwire.runtime.desk import Desk
@@ -40,7 +40,7 @@ from groundwire.runtime.gatekeeper import Gatekeeper
 from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, Ledger, LedgerTimes
 from groundwire.runtime.metrics import log_alerts, take_snapshot
 from groundwire.runtime.output import encode_value
-from groundwire.runtime.policies.access import matches_name
+from groundwire.runtime.policies.access import CALLERS, matches_name
 from groundwire.runtime.policies.limits import Policies
 from groundwire.runtime.portal import Portal
 from groundwire.runtime.recorder import Recorder
@@ -191,8 +191,10 @@ class Runtime:
     @asynccontextmanager
     async def turn(self, **options: Unpack[TurnOptions]) -> AsyncIterator[Turn]:
         """A turn of several calls. At its end its intents are applied and everything it did is durable."""
+        is_new = "run_id" not in options and not options.get("session")
         options.setdefault("run_id", self.ids.new("run"))
         async with self._a_turn(options) as turn:
+            turn.is_new = is_new
             yield turn
 
     async def apply_intents(self, turn: Turn) -> None:
@@ -202,7 +204,7 @@ class Runtime:
 
     async def carry(self, turn: Turn, call: ToolCall) -> tuple[ToolResult, Confirmation | None]:
         """A model's call inside a turn. With an approval, it waits for that one: the call is open, the result is none."""
-        edited = await self._edited(turn, call.call_id)
+        edited = await self._edited(turn, call.call_id) if turn.awaited else None
         attempt = Attempt(
             turn,
             name=storable(call.name)[:NAME_CHARS],
@@ -214,7 +216,8 @@ class Runtime:
         attempt.origin = call.origin
         if edited is not None:
             attempt.warn(f"The arguments were changed by the person who agreed, to {attempt.raw}.")
-        result = await self._start(attempt)
+        attempt.task = asyncio.current_task()
+        result = await self._dispatcher.start(attempt)
         return result, attempt.confirmation if attempt.is_waiting else None
 
     async def _edited(self, turn: Turn, call_id: str) -> Confirmation | None:
@@ -224,9 +227,15 @@ class Runtime:
         return answer if answer is not None and answer.edited else None
 
     @asynccontextmanager
-    async def run_turn(self, options: TurnOptions, number: int, *, resumed: bool) -> AsyncIterator[Turn]:
-        """The turn of a run. One that was cut off or paused has its counts as they were."""
+    async def run_turn(
+        self, options: TurnOptions, number: int, *, resumed: bool, is_new: bool = False
+    ) -> AsyncIterator[Turn]:
+        """The turn of a run. One that was cut off or paused has its counts as they were.
+
+        `is_new`: the run's id was made for it, so that nothing is stored under it.
+        """
         async with self._a_turn(options, number, resumed=resumed) as turn:
+            turn.is_new = is_new and turn.session is None
             yield turn
 
     async def registry_version(self, session: str | None, *, tenant: str = "default") -> str:
@@ -385,9 +394,6 @@ class Runtime:
         attempt.given_key = idempotency_key
         if origin:
             attempt.origin = origin
-        return await self._start(attempt)
-
-    async def _start(self, attempt: Attempt) -> ToolResult:
         attempt.task = asyncio.current_task()
         return await self._dispatcher.start(attempt)
 

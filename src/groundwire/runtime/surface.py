@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from groundwire.contracts.tools import Budget, Category, Exposure, ToolSpec
 from groundwire.registry import Registry, Tool
-from groundwire.runtime.policies.access import Mask, is_masked
+from groundwire.runtime.policies.access import CALLERS, Mask, is_callable_by, is_masked
 from groundwire.runtime.policies.budgets import TURN
 from groundwire.runtime.policies.limits import Limits, Overrides, Policies, Profile, mask_of, resolve_limits
 
@@ -17,6 +17,7 @@ class Entry:
 
     __slots__ = (
         "allowed",
+        "callers",
         "guards",
         "in_mode",
         "is_action",
@@ -32,6 +33,7 @@ class Entry:
         self.tool = tool
         self.spec: ToolSpec = tool.spec
         self.allowed = allowed
+        self.callers = frozenset(caller for caller in CALLERS if allowed and is_callable_by(self.spec, caller))
         self.in_mode = mode in self.spec.modes
         self.limits = limits
         self.is_action = self.spec.category is Category.ACTION
@@ -46,7 +48,7 @@ class Entry:
         self.is_guarded = any(guards.values())
         # Only a guard can refuse between look-up and reserve; without one the reservation itself finds the key.
         kept = [name for name, applies in guards.items() if applies]
-        self.guards = frozenset(("look_up", *kept, "reserve") if kept else ("reserve",))
+        self.guards: tuple[str, ...] = ("look_up", *kept, "reserve") if kept else ("reserve",)
 
 
 class Surface:
@@ -69,19 +71,17 @@ class Surface:
         masks = (mask_of(profile, policies), narrowing)
         self._masks = tuple(mask for mask in masks if mask is not None)
         self._limits = limits
-        self._entries: dict[str, Entry] = {}
-
-    @property
-    def max_refusals(self) -> int:
-        return self._policies.profiles.get(self.profile, Profile()).max_refusals
+        self.max_refusals = policies.profiles.get(profile, Profile()).max_refusals
+        self.found: dict[str, Entry] = {}
+        """The tools that were looked for before."""
 
     def find(self, name: str) -> Entry | None:
-        entry = self._entries.get(name)
+        entry = self.found.get(name)
         if entry is None:
             tool = self.registry.find(name)
             if tool is None:
                 return None
-            entry = self._entries[name] = self.enter(tool)
+            entry = self.found[name] = self.enter(tool)
         return entry
 
     def offered(self, *, keep_other_modes: bool = False) -> Iterator[Tool]:

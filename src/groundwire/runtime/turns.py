@@ -23,6 +23,7 @@ from groundwire.runtime.policies.loops import is_empty
 if TYPE_CHECKING:
     from groundwire.contracts.records import CallRecord, Session
     from groundwire.contracts.results import ToolResult
+    from groundwire.contracts.runs import Appending
     from groundwire.registry import Tool
     from groundwire.runtime.policies.access import Mask
     from groundwire.runtime.policies.limits import Overrides
@@ -71,6 +72,10 @@ class TurnOptions(TypedDict, total=False):
     run_id: str
     mask: Mask
     limits: Overrides
+
+
+def _no_entries() -> None:
+    """Outside a run there are none."""
 
 
 class Turn:
@@ -125,12 +130,16 @@ class Turn:
         self.closed = self.conversation.closed
         self.intents: list[tuple[str, str, Intent]] = []
         self.extra: dict[str, Entry] = {}
+        self.is_new = False
+        """Whether it began its conversation: then no call was closed in it that this turn does not know."""
         self.pauses = False
         """Whether a model's call that needs a person's agreement stays open instead of being refused."""
         self.is_paused = False
         """Whether it will be taken up again, and so has not ended for its session."""
         self.awaited: dict[str, str] = {}
         """Open calls of this turn, and the approvals that they wait for."""
+        self.take_entries: Callable[[], Appending | None] = _no_entries
+        """What its run has yet to write, for the next reservation to take along."""
 
     @property
     def approval_binding(self) -> str:
@@ -143,7 +152,7 @@ class Turn:
         return self.refusals >= self.surface.max_refusals
 
     def find(self, name: str) -> Entry | None:
-        return self.surface.find(name) or self.extra.get(name)
+        return self.surface.found.get(name) or self.surface.find(name) or self.extra.get(name)
 
     def show_state(self) -> None:
         """Let tools see the session's state as it is now; they can look, not touch."""
@@ -170,6 +179,10 @@ class Turn:
                 self.on_event(event)
             except Exception:  # an application's own code; the call that it follows has happened all the same
                 log.exception("whoever follows session %s failed at %s", self.session_id, event.event)
+
+    def may_have_closed(self, call_id: str) -> bool:
+        """Whether a call of that id may have its result already, here or in the store."""
+        return not self.is_new or call_id in self.closed
 
     def calls_of(self, tool_id: str, digest: str) -> int:
         return self.repeats.get((tool_id, digest), 0)

@@ -17,6 +17,7 @@ from groundwire.contracts.records import (
     EffectStatus,
     NotApproved,
     OverBudget,
+    Overtaken,
     Reservation,
     Reserved,
     ReserveOutcome,
@@ -24,6 +25,7 @@ from groundwire.contracts.records import (
     Taken,
     Transition,
 )
+from groundwire.contracts.runs import Appending
 from groundwire.store import statements as sql
 from groundwire.store.rows import (
     audit_values,
@@ -32,12 +34,15 @@ from groundwire.store.rows import (
     confirmation_values,
     effect_of,
     effect_values,
+    run_changes,
+    run_entry_values,
     session_of,
     session_values,
 )
-from groundwire.store.rules import is_lapsed, lapsed, retention_entry
+from groundwire.store.rules import appended, is_lapsed, lapsed, retention_entry
 from groundwire.store.transactions import Transaction, Values
 
+_RESERVED = Reserved()
 _ALREADY = Reserved()
 """The same attempt asked before and was not told, because the connection broke: it has what it asked for."""
 
@@ -74,9 +79,10 @@ class Links:
         """The statements that store what was appended, for the caller to run."""
         if not self._rows or self._head is None:
             return []
-        rows, self._rows = self._rows, []
-        inserts: list[tuple[str, Values]] = [(sql.INSERT_AUDIT, row) for row in rows]
-        return [*inserts, (sql.UPDATE_HEAD, (self._head.seq, self._head.hash))]
+        statements: list[tuple[str, Values]] = [(sql.INSERT_AUDIT, row) for row in self._rows]
+        statements.append((sql.UPDATE_HEAD, (self._head.seq, self._head.hash)))
+        self._rows = []
+        return statements
 
     async def write(self) -> AuditHead | None:
         """Store what was appended and not taken; the newest of all that was appended."""
@@ -90,11 +96,12 @@ class Links:
 
 async def reserve_plain(transaction: Transaction, reservations: Sequence[Reservation]) -> list[ReserveOutcome]:
     """Reserve keys that need neither approval nor charge, all with one statement where none is taken."""
+    if len(reservations) == 1:
+        return [await _reserve_one(transaction, reservations[0])]
     effects = [effect for reservation in reservations if (effect := reservation.effect) is not None]
-    outcomes: list[ReserveOutcome] = [Reserved()] * len(effects)
-    order = [0]
-    if len(effects) > 1:  # one order for all processes, so that no two wait for each other
-        order = sorted(range(len(effects)), key=lambda index: _key(effects[index]))
+    outcomes: list[ReserveOutcome] = [_RESERVED] * len(effects)
+    # One order for all processes, so that no two wait for each other.
+    order = sorted(range(len(effects)), key=lambda index: _key(effects[index]))
     inserted = await transaction.change_each(sql.INSERT_EFFECT, [effect_values(effects[index]) for index in order])
     if len(inserted) < len(effects):
         for position, index in enumerate(order):
@@ -104,17 +111,41 @@ async def reserve_plain(transaction: Transaction, reservations: Sequence[Reserva
 
 
 async def reserve(transaction: Transaction, reservation: Reservation) -> ReserveOutcome:
-    """Reserve a key together with its approval and charges, or leave everything as it was."""
+    """Reserve a key together with its approval and charges, or leave all of them as they were."""
+    if reservation.appending is not None and not await append_run(transaction, reservation.appending):
+        return Overtaken()
+    if reservation.effect is not None and not reservation.confirmation_id and not reservation.charges:
+        return await _reserve_one(transaction, reservation)
     await transaction.change("SAVEPOINT reservation")
     outcome: ReserveOutcome = Reserved()
     if reservation.effect is not None:
-        outcome = (await reserve_plain(transaction, [reservation]))[0]
+        outcome = await _reserve_one(transaction, reservation)
     if isinstance(outcome, Reserved) and outcome is not _ALREADY:
         outcome = await _spend(transaction, reservation)
         if not isinstance(outcome, Reserved):
             await transaction.change("ROLLBACK TO SAVEPOINT reservation")
     await transaction.change("RELEASE SAVEPOINT reservation")
     return outcome
+
+
+async def _reserve_one(transaction: Transaction, reservation: Reservation) -> ReserveOutcome:
+    effect = reservation.effect
+    assert effect is not None  # noqa: S101 - for the type checker; whoever calls has looked
+    if await transaction.change(sql.INSERT_EFFECT, *effect_values(effect)):
+        return _RESERVED
+    return await _meet(transaction, effect, reservation)
+
+
+async def append_run(transaction: Transaction, appending: Appending) -> bool:
+    """The head decides who was first; whoever was writes the entries too."""
+    run = appending.run
+    changes = run_changes(appended(run, appending.entries))
+    if not await transaction.change(sql.UPDATE_RUN, run.tenant, run.run_id, run.entries, *changes):
+        return False
+    if appending.entries:
+        rows = [run_entry_values(run, entry) for entry in appending.entries]
+        await transaction.change_many(sql.INSERT_RUN_ENTRY, rows)
+    return True
 
 
 def _key(holder: Effect | Transition) -> tuple[str, str, str]:
@@ -169,7 +200,7 @@ async def _charge(transaction: Transaction, tenant: str, charge: Charge) -> bool
 async def close(transaction: Transaction, links: Links, closings: Sequence[Closing]) -> list[bool]:
     """Write the ends of calls in their order; for each, whether its transition applied."""
     if len(closings) == 1:
-        return [await _close_one(transaction, links, closings[0])]
+        return [await close_one(transaction, links, closings[0])]
     applied = [True] * len(closings)
     settling: list[tuple[int, Transition]] = []
     releasing: list[tuple[int, Transition]] = []
@@ -184,7 +215,7 @@ async def close(transaction: Transaction, links: Links, closings: Sequence[Closi
     return applied
 
 
-async def _close_one(transaction: Transaction, links: Links, closing: Closing) -> bool:
+async def close_one(transaction: Transaction, links: Links, closing: Closing) -> bool:
     place = await links.append(closing.entry)
     statements = links.take()
     if closing.call is not None:

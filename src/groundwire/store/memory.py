@@ -27,6 +27,7 @@ from groundwire.contracts.records import (
     EffectStatus,
     NotApproved,
     OverBudget,
+    Overtaken,
     Reservation,
     Reserved,
     ReserveOutcome,
@@ -128,7 +129,9 @@ class MemoryStore:
             return self._reserve(reservation)
 
     def _reserve(self, reservation: Reservation) -> ReserveOutcome:
-        effect, now = reservation.effect, reservation.now
+        effect, now, appending = reservation.effect, reservation.now, reservation.appending
+        if appending is not None and not self._runs.append(appending.run, appending.entries):
+            return Overtaken()
         if effect is not None:
             held = self._effects.look_up((effect.tenant, effect.tool, effect.key), now)
             if held is not None and (held.status, held.attempt) == (EffectStatus.RESERVED, effect.attempt):
@@ -140,7 +143,7 @@ class MemoryStore:
             approval = self._confirmations.get(reservation.confirmation_id)
             if approval is None or approval.tenant != reservation.tenant or not is_approved(approval, now):
                 return NotApproved()
-        if over := self._charge(reservation.tenant, reservation.charges):
+        if reservation.charges and (over := self._charge(reservation.tenant, reservation.charges)):
             return over
         if approval is not None:
             spent = msgspec.structs.replace(approval, status=ConfirmationStatus.SPENT)
@@ -384,6 +387,7 @@ class MemoryStore:
         call = closing.call
         if call is not None:
             self._calls.setdefault((call.tenant, call.session_id, call.call_id), call)
-            bound(self._calls, self._max_rows)
+            if len(self._calls) > self._max_rows:
+                bound(self._calls, self._max_rows)
         if closing.charges:
             self._count(closing.entry.tenant, closing.charges)

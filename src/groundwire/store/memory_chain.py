@@ -27,12 +27,14 @@ class MemoryChain:
             self.link()
 
     def append(self, entry: AuditEntry) -> None:
-        self.link()
+        if self._deferred:
+            self.link()
         try:
             self._append_cleaned(entry)
         except NOT_STORABLE as error:
             raise StoreError(f"the audit entry {entry.id} cannot be stored: {error}") from error
-        self._bound()
+        if len(self._records) > self._max_rows:
+            self._make_room()
 
     def link(self) -> AuditHead:
         if not self._deferred:
@@ -43,7 +45,8 @@ class MemoryChain:
                 self._append_cleaned(entry)
             except NOT_STORABLE:
                 self._refused.append(entry.id)
-        self._bound()
+        if len(self._records) > self._max_rows:
+            self._make_room()
         return self._head
 
     def flush(self) -> AuditHead:
@@ -78,10 +81,8 @@ class MemoryChain:
         self._records[record.seq] = record
         self._head = AuditHead(seq=record.seq, hash=record.hash)
 
-    def _bound(self) -> None:
+    def _make_room(self) -> None:
         surplus = len(self._records) - self._max_rows
-        if surplus <= 0:
-            return
         old = list(self._records.values())[: surplus + self._max_rows // 10]
         notice = AuditEntry(
             id=f"retention-{self._head.seq + 1}",

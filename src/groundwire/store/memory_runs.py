@@ -7,7 +7,7 @@ import msgspec
 
 from groundwire.contracts.runs import Run, RunEntry
 from groundwire.store.memory_tables import page
-from groundwire.store.rules import RUN_CHANGES, appended, begun, run_exists
+from groundwire.store.rules import appended, begun, run_exists
 
 Key: TypeAlias = tuple[str, str]
 
@@ -33,8 +33,9 @@ class MemoryRuns:
         stored = self._runs.get(key)
         if stored is None or stored.entries != run.entries:
             return False
-        changes = {field: getattr(head, field) for field in RUN_CHANGES}
-        self._put(key, msgspec.structs.replace(stored, **changes), entries)
+        # All but RUN_CHANGES stays; key and name are the same anyway.
+        kept = msgspec.structs.replace(head, session_id=stored.session_id, created_at=stored.created_at)
+        self._put(key, kept, entries)
         return True
 
     def load(self, tenant: str, run_id: str) -> Run | None:

@@ -36,6 +36,7 @@ AUDIT_FIELDS = ("seq", "previous_hash", "hash", *ENTRY_FIELDS)
 _OK = CALL_FIELDS.index("ok")
 _EXECUTED = CALL_FIELDS.index("executed")
 _STATUS = EFFECT_FIELDS.index("status")
+_ID = AUDIT_FIELDS.index("id")
 _DURATION = ENTRY_FIELDS.index("duration_ms")
 _EVIDENCE = ENTRY_FIELDS.index("evidence")
 _INTENTS = ENTRY_FIELDS.index("intents")
@@ -141,7 +142,7 @@ def audit_of(row: Row) -> AuditRecord | UnreadableRecord:
         return AuditRecord(seq=seq, previous_hash=previous_hash, hash=hash_, entry=AuditEntry(**fields))
     except (GroundwireError, msgspec.ValidationError, ValueError, TypeError) as error:
         seq = row[0] if isinstance(row[0], int) else 0
-        record_id = row[3].encode("utf-8", "replace").decode() if isinstance(row[3], str) else ""
+        record_id = row[_ID].encode("utf-8", "replace").decode() if isinstance(row[_ID], str) else ""
         return UnreadableRecord(seq=seq, record_id=record_id, reason=str(error))
 
 

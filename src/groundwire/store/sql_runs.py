@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from groundwire.contracts.runs import Run, RunEntry
+from groundwire.contracts.runs import Appending, Run, RunEntry
+from groundwire.store import ledger
 from groundwire.store import statements as sql
 from groundwire.store.ledger import Links
-from groundwire.store.rows import run_changes, run_entry_of, run_entry_values, run_of, run_values
-from groundwire.store.rules import appended, begun, run_exists
+from groundwire.store.rows import run_entry_of, run_entry_values, run_of, run_values
+from groundwire.store.rules import begun, run_exists
 from groundwire.store.sql_access import SqlAccess
 from groundwire.store.transactions import Transaction
 
@@ -16,23 +17,22 @@ class SqlRuns(SqlAccess):
 
     async def create_run(self, run: Run, entries: Sequence[RunEntry]) -> None:
         head = run_values(begun(run, entries))
-        if not await self._write_run(run, entries, sql.INSERT_RUN, head):
+
+        async def change(transaction: Transaction, _: Links) -> bool:
+            if not await transaction.change(sql.INSERT_RUN, *head):
+                return False
+            if entries:
+                await transaction.change_many(sql.INSERT_RUN_ENTRY, [run_entry_values(run, entry) for entry in entries])
+            return True
+
+        if not await self._change(change, durable=True):
             raise run_exists(run)
 
     async def append_run(self, run: Run, entries: Sequence[RunEntry]) -> bool:
-        changes = run_changes(appended(run, entries))
-        return await self._write_run(run, entries, sql.UPDATE_RUN, (run.tenant, run.run_id, run.entries, *changes))
-
-    async def _write_run(self, run: Run, entries: Sequence[RunEntry], statement: str, values: Sequence[object]) -> bool:
-        """The head decides who was first; whoever was writes the entries too."""
+        appending = Appending(run=run, entries=tuple(entries))
 
         async def change(transaction: Transaction, _: Links) -> bool:
-            if not await transaction.change(statement, *values):
-                return False
-            if entries:
-                rows = [run_entry_values(run, entry) for entry in entries]
-                await transaction.change_many(sql.INSERT_RUN_ENTRY, rows)
-            return True
+            return await ledger.append_run(transaction, appending)
 
         return bool(await self._change(change, durable=True))
 

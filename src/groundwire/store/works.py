@@ -56,7 +56,8 @@ class Work:
 class Batch:
     """Works sorted by what has to be done for them.
 
-    Those whose caller has gone before their turn are left out, except the ends of calls: what happened is written.
+    Those whose caller has gone before their turn are left out, except for what has happened: the ends of calls, and
+    the entries of a run that came with a reservation.
     """
 
     __slots__ = ("changes", "closings", "durable", "plain", "takes_deferred", "works")
@@ -71,6 +72,8 @@ class Batch:
         for work in works:
             if work.closing is not None or work.future is None or not work.future.cancelled():
                 self._add(work)
+            elif work.reservation is not None and work.reservation.appending is not None:
+                self._add(Work(reservation=_without_effect(work.reservation), durable=work.durable))
 
     def _add(self, work: Work) -> None:
         self.works.append(work)
@@ -81,10 +84,11 @@ class Batch:
             self.closings.append((work, work.closing))
             self.takes_deferred = True
         elif reservation is not None:
-            if reservation.charges or reservation.confirmation_id or reservation.effect is None:
-                self.changes.append(work)
-            else:
+            is_bare = reservation.appending is None and not reservation.charges and not reservation.confirmation_id
+            if is_bare and reservation.effect is not None:
                 self.plain.append((work, reservation))
+            else:
+                self.changes.append(work)
         elif work.change is not None:
             self.changes.append(work)
         else:
@@ -98,3 +102,7 @@ class Batch:
     @property
     def is_barrier(self) -> bool:
         return not (self.plain or self.changes or self.closings)
+
+
+def _without_effect(reservation: Reservation) -> Reservation:
+    return Reservation(tenant=reservation.tenant, appending=reservation.appending, now=reservation.now)

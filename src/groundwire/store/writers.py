@@ -100,7 +100,7 @@ class Writer:
     async def _attempt(self, batch: Batch, count: int) -> None:
         durable = self._syncs and batch.durable
         owes_sync = durable and self._has_soft_commits
-        if not count and not owes_sync and batch.is_barrier:
+        if batch.is_barrier and not count and not owes_sync:
             return
         transaction = await self._engine.begin(durable=durable, single=batch.is_plain)
         try:
@@ -139,6 +139,10 @@ class Writer:
         self, transaction: Transaction, links: Links, works: Sequence[tuple[Work, Closing]], count: int
     ) -> None:
         """Write deferred closings before those that were handed in after them."""
+        if not count and len(works) == 1:
+            work, closing = works[0]
+            work.outcome = await ledger.close_one(transaction, links, closing)
+            return
         closings: list[Closing] = []
         places: list[int] = []
         done = 0

@@ -13,6 +13,7 @@ from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.tools import Exposure, ToolSpec
 
 EVERYTHING = "all"
+CALLERS = ("model", "api", "tool")
 
 
 class Mask(Struct, frozen=True, kw_only=True):

@@ -70,3 +70,9 @@ def _corrected(call: ToolCall, turn: Turn, settings: RunSettings) -> ToolCall:
 def is_action(turn: Turn, name: str) -> bool:
     entry = turn.find(name)
     return entry is not None and entry.is_action
+
+
+def is_unguarded_action(turn: Turn, name: str) -> bool:
+    """Whether nothing but its reservation stands between an action and what it does."""
+    entry = turn.find(name)
+    return entry is not None and entry.is_action and not entry.is_guarded

@@ -38,8 +38,8 @@ async def begin_run(
     state.record(
         Started(items=tuple(items), inherited=inherited, options=options.as_json(), registry_version=registry_version)
     )
-    head, entries = state.unwritten()
-    await runs.create_run(head, entries)
+    if (first := state.take_unwritten()) is not None:
+        await runs.create_run(first.run, first.entries)
     return state
 
 

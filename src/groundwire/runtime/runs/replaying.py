@@ -69,8 +69,7 @@ async def replay_exactly(trace: Trace, runtime: Runtime) -> ReplayReport:
         async with runtime.run_turn(_outside(options, run.run_id), run.turn, resumed=False) as turn:
             tape.begin_part(turn)
             try:
-                async for _ in runner.run(state, turn, live=False):
-                    pass
+                await runner.run(state, turn)
             except asyncio.CancelledError:
                 if not tape.is_stopped:
                     raise
@@ -103,8 +102,7 @@ async def replay_changed(
     runner = Runner(provider, results.execute, runs, clock, after_batch=runtime.apply_intents, price=price)
     state = await _begin(trace, options, runs, clock, runtime.ids.new("replay"))
     async with runtime.run_turn(_outside(options, state.run.run_id), state.run.turn, resumed=False) as turn:
-        async for _ in runner.run(state, turn, live=False):
-            pass
+        await runner.run(state, turn)
     replayed = await _read(runs, state.run)
     missing = _unrecorded(results.missing, replayed)
     found = tuple(sorted((*compare_steps(trace, replayed), *missing), key=lambda one: one.step))

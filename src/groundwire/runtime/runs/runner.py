@@ -1,6 +1,6 @@
 """The loop: ask the model, judge the answer, carry out its calls, and again, until there is an outcome.
 
-One async generator of events. Whoever wants only the end collects it; whoever follows along reads it as it comes. What
+Whoever wants the end awaits it and is told of all events on the way; whoever follows along reads them as they come. What
 happens is written down before anything follows from it that could not be repeated.
 """
 
@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeAlias
 
-from groundwire.contracts.errors import StoreError
 from groundwire.contracts.events import Event, RunEnded, RunStarted
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Item, say
@@ -29,8 +28,9 @@ from groundwire.contracts.runs import (
     Planned,
     Resulted,
 )
+from groundwire.runtime.ledger import run_overtaken
 from groundwire.runtime.runs.asking import ask, with_new_ids
-from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, result_item
+from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, is_unguarded_action, result_item
 from groundwire.runtime.runs.judging import (
     CARRY,
     GO_ON,
@@ -99,7 +99,9 @@ class Runner:
         watch: RunWatch | None = None,
         plan_step: PlanStep = plan_step,
         check_output: CheckOutput = check_output,
+        has_one_store: bool = False,
     ) -> None:
+        """`has_one_store`: what `execute` reserves is in the same store as the runs, and can be written with them."""
         self._provider = provider
         self._execute = execute
         self._runs = runs
@@ -109,21 +111,19 @@ class Runner:
         self._watch = watch
         self._plan_step = plan_step
         self._check_output = check_output
+        self._has_one_store = has_one_store
 
-    async def run(self, state: RunState, turn: Turn, *, live: bool) -> AsyncGenerator[Event]:
-        """The events of the run, from wherever the state is to `run.ended`. `live`: as they come, in pieces."""
+    async def run(self, state: RunState, turn: Turn) -> None:
+        """From wherever the state is to its end. The turn's follower is told of everything up to `run.ended`."""
+        await self._work(state, turn, live=False)
+
+    async def stream(self, state: RunState, turn: Turn) -> AsyncGenerator[Event]:
+        """The same in events as they come, with the words in pieces."""
         follower = turn.on_event
         try:
-            if live:
-                async with aclosing(_as_they_come(self._work(state, turn, live=True), turn)) as coming:
-                    async for event in coming:
-                        yield event
-                return
-            events: list[Event] = []
-            turn.on_event = events.append
-            await self._work(state, turn, live=False)
-            for event in events:
-                yield event
+            async with aclosing(_as_they_come(self._work(state, turn, live=True), turn)) as coming:
+                async for event in coming:
+                    yield event
         finally:
             turn.on_event = follower
 
@@ -240,8 +240,11 @@ class Runner:
 
     async def _carry(self, state: RunState, turn: Turn) -> None:
         calls, settings = state.open_calls, state.options.settings
-        if any(is_action(turn, item.call.name) for item in calls):
-            await self._write(state)  # before anything happens that cannot be repeated
+        # What was said is written before anything happens that cannot be repeated: with its reservation, or first.
+        if self._has_one_store and all(is_unguarded_action(turn, item.call.name) for item in calls):
+            turn.take_entries = state.take_unwritten
+        elif any(is_action(turn, item.call.name) for item in calls):
+            await self._write(state)
         done = await carry_out(self._execute, turn, calls, settings)
         await self._after_batch(turn)
         items: list[Item] = []
@@ -291,9 +294,9 @@ class Runner:
         turn.emit(RunEnded(run_id=state.run.run_id, outcome=outcome.value, text=text))
 
     async def _write(self, state: RunState) -> None:
-        run, entries = state.unwritten()
-        if entries and not await self._runs.append_run(run, entries):
-            raise StoreError(f"run {run.run_id!r} was continued by another process")
+        due = state.take_unwritten()
+        if due is not None and not await self._runs.append_run(due.run, due.entries):
+            raise run_overtaken(due.run.run_id)
 
 
 def _final_text(state: RunState, outcome: Outcome) -> str:

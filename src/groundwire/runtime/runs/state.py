@@ -15,6 +15,7 @@ from groundwire.contracts.replies import Reply, Usage, WireWarning
 from groundwire.contracts.runs import (
     Added,
     Answered,
+    Appending,
     Ended,
     Failed,
     Outcome,
@@ -38,6 +39,8 @@ class RunState:
 
     def __init__(self, run: Run, options: RunOptions, clock: Clock) -> None:
         self.run = run
+        self.is_new = False
+        """Whether its id was made for it, so that nothing else is stored under that."""
         self.options = options
         self.output_type: Any = None
         """What an answer has to become, where that is more than JSON. Code is not stored: whoever goes on brings it."""
@@ -90,8 +93,10 @@ class RunState:
         self._count += 1
         self._unwritten.append(RunEntry(seq=self._count, body=encode_entry(body), created_at=self._clock.now()))
 
-    def unwritten(self) -> tuple[Run, list[RunEntry]]:
-        """The head as it is to be stored, and the entries that are not stored yet."""
+    def take_unwritten(self) -> Appending | None:
+        """What is not stored yet, for whoever stores it now."""
+        if not self._unwritten:
+            return None
         run = msgspec.structs.replace(
             self.run,
             outcome="" if self.outcome is None else self.outcome.value,
@@ -100,11 +105,7 @@ class RunState:
         )
         entries, self._unwritten = self._unwritten, []
         self.run = msgspec.structs.replace(run, entries=self._count)
-        return run, entries
-
-    @property
-    def has_unwritten(self) -> bool:
-        return bool(self._unwritten)
+        return Appending(run=run, entries=tuple(entries))
 
     @property
     def seconds(self) -> float:
