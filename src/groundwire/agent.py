@@ -20,11 +20,11 @@ from groundwire.contracts.ports import Clock, Provider, Store
 from groundwire.contracts.replies import Usage, WireWarning
 from groundwire.contracts.requests import OutputFormat
 from groundwire.contracts.results import ToolResult
-from groundwire.contracts.runs import RESUMABLE, Outcome
+from groundwire.contracts.runs import RESUMABLE, Outcome, Run, Started
 from groundwire.contracts.shapes import explain_misfit
 from groundwire.providers.router import ModelRouter
 from groundwire.registry import Registry, Tool
-from groundwire.runtime.runs.history import begin_run, conversation_of, load_run
+from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, load_run
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
 from groundwire.runtime.runs.runner import Price, Runner, no_price
@@ -216,32 +216,40 @@ class Agent:
         output_type = changes.get("output", self._output)
         options = self._options(changes)
         store = self.runtime.store
-        earlier: list[Item] = list(history or ())
-        for item in earlier:
+        given = tuple(history or ())
+        for item in given:
             if not isinstance(item, Item):
                 raise ConfigError(f"a history cannot hold {item!r}", hint='items of a result, or say("user", "…")')
+        clock, earlier = self.runtime.clock, NO_CONVERSATION
         if history is None and options.session:
-            earlier = await conversation_of(store, self.runtime.clock, options.tenant, options.session)
-        turn = await self._next_turn(options, earlier)
+            earlier = await conversation_of(store, clock, options.tenant, options.session)
+        turn = await self._next_turn(options, (*earlier.items, *given))
         message = read_prompt(prompt, turn)
-        if message is None and not earlier:
+        if message is None and not (earlier.items or given):
             raise ConfigError("there is nothing to ask", hint='agent.run("…"), or give a history')
-        items = earlier if message is None else [*earlier, message]
-        state = await begin_run(
-            store,
-            self.runtime.clock,
-            options,
-            items,
+        now = clock.now()
+        run = Run(
+            tenant=options.tenant,
             run_id=run_id or self.runtime.ids.new("run"),
+            session_id=options.session or "",
             turn=turn,
-            inherited=len(earlier),
+            model=options.model,
+            created_at=now,
+            updated_at=now,
+        )
+        started = Started(
+            items=given if message is None else (*given, message),
+            inherited=len(given),
+            after=earlier.runs,
+            options=options.as_json(),
             registry_version=await self.runtime.registry_version(options.session, tenant=options.tenant),
         )
+        state = await begin_run(store, clock, run, options, started, earlier.items)
         state.output_type = output_type
         state.is_new = not run_id
         return state
 
-    async def _next_turn(self, options: RunOptions, earlier: list[Item]) -> int:
+    async def _next_turn(self, options: RunOptions, earlier: Sequence[Item]) -> int:
         """After what was said, and after calls that were made in the session without a word."""
         known = await self.runtime.store.load_session(options.tenant, options.session) if options.session else None
         said = max((item.turn for item in earlier if isinstance(item, Message)), default=0)

@@ -63,16 +63,24 @@ class Plan(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     fallbacks: tuple[str, ...] = ()
 
 
-class Started(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="started"):
-    """`items` are what the run was given: earlier conversation, where it came with the request, and the new message.
+class EarlierRun(Struct, frozen=True, kw_only=True, gc=False):
+    """A run of the same session, as far as it had come."""
 
+    run_id: str
+    entries: int
+
+
+class Started(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="started"):
+    """What the run was given: `items`, of which the first `inherited` are an earlier conversation that came with them.
+
+    `after` are the runs of the session whose conversation it goes on; what was said in them is not stored again.
     `options` are the caller's, by name and in plain JSON, so that another process can go on under the same rules.
     """
 
     kind: ClassVar[Literal["started"]] = "started"
     items: tuple[Item, ...] = ()
     inherited: int = 0
-    """So many items at the beginning are the session's earlier conversation."""
+    after: tuple[EarlierRun, ...] = ()
     options: JsonObject = field(default_factory=dict)
     registry_version: str = ""
 

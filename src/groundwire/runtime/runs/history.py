@@ -2,56 +2,55 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from groundwire.contracts.errors import NotFound
 from groundwire.contracts.messages import Item
 from groundwire.contracts.ports import Clock, RunStore
-from groundwire.contracts.runs import Run, Started
+from groundwire.contracts.runs import EarlierRun, Run, Started, decode_entry
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.state import RunState
 
 _PAGE = 200
 
 
+class Conversation(Struct, frozen=True, kw_only=True):
+    """What was said in a session, and in which runs."""
+
+    items: tuple[Item, ...] = ()
+    runs: tuple[EarlierRun, ...] = ()
+
+
+NO_CONVERSATION = Conversation()
+
+
 async def begin_run(
-    runs: RunStore,
-    clock: Clock,
-    options: RunOptions,
-    items: Sequence[Item],
-    *,
-    run_id: str,
-    turn: int,
-    inherited: int,
-    registry_version: str,
+    runs: RunStore, clock: Clock, run: Run, options: RunOptions, started: Started, earlier: Sequence[Item] = ()
 ) -> RunState:
-    """A new run, stored before anything is asked. `items` begin with `inherited` ones of the earlier conversation."""
-    now = clock.now()
-    run = Run(
-        tenant=options.tenant,
-        run_id=run_id,
-        session_id=options.session or "",
-        turn=turn,
-        model=options.model,
-        created_at=now,
-        updated_at=now,
-    )
-    state = RunState(run, options, clock)
-    state.record(
-        Started(items=tuple(items), inherited=inherited, options=options.as_json(), registry_version=registry_version)
-    )
+    """A new run, stored before anything is asked. `earlier` is what was said in the runs that it comes after."""
+    state = RunState(run, options, clock, earlier)
+    state.record(started)
     if (first := state.take_unwritten()) is not None:
         await runs.create_run(first.run, first.entries)
     return state
 
 
-async def load_run(runs: RunStore, clock: Clock, tenant: str, run_id: str) -> RunState:
+async def load_run(
+    runs: RunStore, clock: Clock, tenant: str, run_id: str, *, earlier: Sequence[Item] | None = None
+) -> RunState:
+    """A run as it stands; `earlier` where it is known already."""
     run = await runs.load_run(tenant, run_id)
     if run is None:
         raise NotFound(f"there is no run {run_id!r}", hint="groundwire runs list")
-    return RunState.load(run, await runs.run_entries(tenant, run_id), clock)
+    entries = await runs.run_entries(tenant, run_id)
+    if earlier is None:
+        first = decode_entry(entries[0].body) if entries else None
+        earlier = await said_in(runs, clock, tenant, first.after) if isinstance(first, Started) else ()
+    return RunState.load(run, entries, clock, earlier)
 
 
-async def conversation_of(runs: RunStore, clock: Clock, tenant: str, session_id: str) -> list[Item]:
-    """What was said in a session so far, run by run, without what each run inherited."""
+async def conversation_of(runs: RunStore, clock: Clock, tenant: str, session_id: str) -> Conversation:
+    """What was said in a session so far, run by run."""
     found: list[Run] = []
     before = ""
     while True:
@@ -60,8 +59,15 @@ async def conversation_of(runs: RunStore, clock: Clock, tenant: str, session_id:
         if len(page) < _PAGE:
             break
         before = page[-1].run_id
+    after = tuple(EarlierRun(run_id=run.run_id, entries=run.entries) for run in reversed(found))
+    return Conversation(items=await said_in(runs, clock, tenant, after), runs=after)
+
+
+async def said_in(runs: RunStore, clock: Clock, tenant: str, earlier: Sequence[EarlierRun]) -> tuple[Item, ...]:
+    """The items that these runs added to their session, each as far as it had come then."""
     items: list[Item] = []
-    for run in reversed(found):
-        state = RunState.load(run, await runs.run_entries(tenant, run.run_id), clock)
-        items += state.new_items
-    return items
+    for one in earlier:
+        entries = await runs.run_entries(tenant, one.run_id)
+        run = Run(tenant=tenant, run_id=one.run_id)
+        items += RunState.load(run, entries[: one.entries], clock).new_items
+    return tuple(items)

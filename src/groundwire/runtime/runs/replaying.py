@@ -75,7 +75,7 @@ async def replay_exactly(trace: Trace, runtime: Runtime) -> ReplayReport:
                     raise
         if not tape.end_part():
             break
-        state = await load_run(runtime.store, tape, run.tenant, run.run_id)
+        state = await load_run(runtime.store, tape, run.tenant, run.run_id, earlier=trace.earlier)
     replayed = await _read(runtime.store, state.run)
     if trace.ended is None:  # its process died, or goes on: it is the same as far as it goes
         replayed = msgspec.structs.replace(replayed, entries=replayed.entries[:-1])
@@ -170,17 +170,18 @@ class RecordedResults:
 
 
 async def _begin(trace: Trace, options: RunOptions, runs: RunStore, clock: Clock, run_id: str) -> RunState:
-    started = trace.started
-    return await begin_run(
-        runs,
-        clock,
-        options,
-        started.items,
+    started = msgspec.structs.replace(trace.started, options=options.as_json())
+    now = clock.now()
+    run = Run(
+        tenant=options.tenant,
         run_id=run_id,
+        session_id=options.session or "",
         turn=trace.run.turn,
-        inherited=started.inherited,
-        registry_version=started.registry_version,
+        model=options.model,
+        created_at=now,
+        updated_at=now,
     )
+    return await begin_run(runs, clock, run, options, started, trace.earlier)
 
 
 async def _read(runs: RunStore, run: Run) -> Trace:

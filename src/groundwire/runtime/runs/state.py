@@ -37,7 +37,7 @@ from groundwire.runtime.runs.plans import Fingerprints
 class RunState:
     """Changed only by `record`, whether something happens now or is read from the store."""
 
-    def __init__(self, run: Run, options: RunOptions, clock: Clock) -> None:
+    def __init__(self, run: Run, options: RunOptions, clock: Clock, earlier: Iterable[Item] = ()) -> None:
         self.run = run
         self.is_new = False
         """Whether its id was made for it, so that nothing else is stored under that."""
@@ -74,14 +74,15 @@ class RunState:
         self.began = clock.monotonic()
         self._unwritten: list[RunEntry] = []
         self._count = run.entries
+        self._extend(earlier)
 
     @classmethod
-    def load(cls, run: Run, entries: Sequence[RunEntry], clock: Clock) -> "RunState":
-        """The state after these entries."""
+    def load(cls, run: Run, entries: Sequence[RunEntry], clock: Clock, earlier: Iterable[Item] = ()) -> "RunState":
+        """The state after these entries, in a session in which `earlier` was said."""
         bodies = [decode_entry(entry.body) for entry in entries]
         first = bodies[0] if bodies else None
         options = read_options(first.options) if isinstance(first, Started) else RunOptions(model=run.model)
-        state = cls(run, options, clock)
+        state = cls(run, options, clock, earlier)
         for body in bodies:
             state._apply(body)
         state.outcome = None
@@ -121,8 +122,8 @@ class RunState:
     def _apply(self, body: RunBody) -> None:
         match body:
             case Started():
+                self.given = len(self.items) + body.inherited
                 self._extend(body.items)
-                self.given = body.inherited
             case Planned():
                 self.plan, self.plan_digest = body.plan, body.digest
             case Answered():

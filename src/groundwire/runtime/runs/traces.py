@@ -5,13 +5,14 @@ It only reads. Nothing here decides what a record is worth, and nothing here can
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import NotFound, StoreError
 from groundwire.contracts.failures import Failure
-from groundwire.contracts.messages import ResultItem
-from groundwire.contracts.ports import Store
+from groundwire.contracts.messages import Item, ResultItem
+from groundwire.contracts.ports import Clock, Store
 from groundwire.contracts.records import CallRecord
 from groundwire.contracts.runs import (
     Answered,
@@ -27,6 +28,7 @@ from groundwire.contracts.runs import (
     Started,
     decode_entry,
 )
+from groundwire.runtime.runs.history import said_in
 from groundwire.runtime.runs.options import RunOptions, read_options
 
 _PAGE = 500
@@ -51,11 +53,15 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Trace(Struct, frozen=True, kw_only=True):
-    """`calls` are the stored calls of the run, those that its tools made too, in the order in which they ended."""
+    """`calls` are the stored calls of the run, those that its tools made too, in the order in which they ended.
+
+    `earlier` is what was said in the session before it.
+    """
 
     run: Run
     entries: tuple[RunBody, ...]
     calls: tuple[CallRecord, ...] = ()
+    earlier: tuple[Item, ...] = ()
 
     @property
     def started(self) -> Started:
@@ -78,13 +84,14 @@ class Trace(Struct, frozen=True, kw_only=True):
         return tuple(_steps(self.entries))
 
 
-async def read_trace(store: Store, tenant: str, run_id: str) -> Trace:
+async def read_trace(store: Store, clock: Clock, tenant: str, run_id: str) -> Trace:
     """A run with its entries and its calls; NotFound if there is none of that id."""
     run = await store.load_run(tenant, run_id)
     if run is None:
         raise NotFound(f"there is no run {run_id!r}", hint="groundwire runs list")
-    entries = await store.run_entries(tenant, run_id)
-    return trace_of(run, entries, await _calls_of(store, run))
+    trace = trace_of(run, await store.run_entries(tenant, run_id), await _calls_of(store, run))
+    said = await said_in(store, clock, tenant, trace.started.after)
+    return msgspec.structs.replace(trace, earlier=said)
 
 
 def trace_of(run: Run, entries: Sequence[RunEntry], calls: Sequence[CallRecord] = ()) -> Trace:
