@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.agent import Agent, RunResult, attach
+    from groundwire.agent import Agent, RunResult
     from groundwire.assembly import AuditSettings, Runtime, Settings, StoreSettings, load_settings, open_models
     from groundwire.contracts.errors import ErrorDetail, ErrorType, GroundwireError, ProviderError, ToolError
     from groundwire.contracts.failures import FailureKind
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from groundwire.runtime.runs import presets
     from groundwire.runtime.runs.comparing import Difference
     from groundwire.runtime.runs.options import RunLimits
+    from groundwire.runtime.runs.prompts import attach
     from groundwire.runtime.runs.replaying import ReplayReport
     from groundwire.runtime.runs.settings import RunSettings
     from groundwire.runtime.turns import Turn
@@ -82,7 +83,7 @@ _HOMES = {
     "ToolResult": "groundwire.contracts.results",
     "Turn": "groundwire.runtime.turns",
     "Variant": "groundwire.contracts.tools",
-    "attach": "groundwire.agent",
+    "attach": "groundwire.runtime.runs.prompts",
     "load_settings": "groundwire.assembly",
     "open_models": "groundwire.assembly",
     "presets": "groundwire.runtime.runs.presets",

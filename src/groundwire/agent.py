@@ -15,10 +15,9 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.events import CallFinished, CallStarted, Event, RunEnded
 from groundwire.contracts.failures import Failure
-from groundwire.contracts.messages import Item, MediaPart, Message, Part, TextPart
+from groundwire.contracts.messages import Item, Message
 from groundwire.contracts.ports import Clock, Provider, Store
 from groundwire.contracts.replies import Usage, WireWarning
-from groundwire.contracts.requests import OutputFormat
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import RESUMABLE, Outcome, Run, Started
 from groundwire.contracts.shapes import explain_misfit
@@ -27,6 +26,7 @@ from groundwire.registry import Registry, Tool
 from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, load_run
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
+from groundwire.runtime.runs.prompts import Prompt, output_format, read_prompt
 from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.settings import RunSettings, read_settings
 from groundwire.runtime.runs.state import RunState
@@ -36,7 +36,6 @@ from groundwire.runtime.turns import EventSink, Turn
 if TYPE_CHECKING:
     from groundwire.runtime.runs.replaying import ReplayReport
 
-Prompt: TypeAlias = str | Part | Message | Sequence[Part] | None
 Tools: TypeAlias = Registry | str | Path | Iterable[Tool]
 
 
@@ -92,7 +91,7 @@ class Agent:
         config: Settings | None = None,
         resources: Mapping[str, Any] | None = None,
         clock: Clock | None = None,
-        price: Price = no_price,
+        price: Price | None = None,
         **options: Any,
     ) -> None:
         """`name` is for whoever watches. `options` are further fields of RunOptions that hold for every run, such as `sampling` or `profile`."""
@@ -100,7 +99,8 @@ class Agent:
         self._owns_runtime = runtime is None
         self._models = models or open_models(config, clock=clock)
         self._owns_models = models is None
-        self._output, self._price = output, price
+        priced = self._models.cost_of if isinstance(self._models, ModelRouter) else no_price
+        self._output, self._price = output, price or priced
         self._defaults = _checked(
             {
                 "model": model,
@@ -119,7 +119,7 @@ class Agent:
             self.runtime.clock,
             after_batch=self.runtime.apply_intents,
             watch=self._watch(name),
-            price=price,
+            price=self._price,
             has_one_store=True,
         )
 
@@ -259,7 +259,9 @@ class Agent:
         if not changes:
             return self._defaults
         if "settings" in changes:
-            changes["settings"] = read_settings(changes["settings"]).as_dict()
+            changes["settings"] = _over(self._defaults.settings, changes["settings"])
+        if isinstance(changes.get("limits"), Mapping):
+            changes["limits"] = {**msgspec.to_builtins(self._defaults.limits), **changes["limits"]}
         if "output" in changes:
             changes["output"] = msgspec.to_builtins(output_format(changes["output"]))
         return _checked(
@@ -346,62 +348,11 @@ def _as_named(model: str) -> tuple[str, str]:
     return (provider, rest) if found else ("custom", model)
 
 
-def read_prompt(prompt: Prompt, turn: int) -> Message | None:
-    """The user's message: words, parts, or a message that is one already."""
-    if prompt is None:
-        return None
-    if isinstance(prompt, Message):
-        return prompt
-    listed = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
-    parts = tuple(TextPart(text=part) if isinstance(part, str) else part for part in listed)
-    for part in parts:
-        if not isinstance(part, Part):
-            raise ConfigError(f"a prompt cannot hold {part!r}", hint="text, attach(…), or a list of them")
-    if all(isinstance(part, TextPart) and not part.text.strip() for part in parts):
-        raise ConfigError("the prompt says nothing", hint='agent.run("…")')
-    return Message(role="user", parts=parts, turn=turn)
-
-
-def attach(source: str | Path | bytes, media_type: str = "", *, name: str | None = None) -> MediaPart:
-    """An image, a sound or a file for a prompt: by its bytes, its path, or its address on the web."""
-    from mimetypes import guess_type  # a table of its own that few agents need
-
-    if isinstance(source, str) and source.startswith(("https://", "http://")):
-        return MediaPart(media_type=media_type or guess_type(source)[0] or "image/*", url=source, name=name)
-    if isinstance(source, bytes):
-        if not media_type:
-            raise ConfigError("bytes need their media type", hint='attach(data, "image/png")')
-        return MediaPart(media_type=media_type, data=source, name=name)
-    file = Path(source)
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
-    kind = media_type or guess_type(file.name)[0] or "application/octet-stream"
-    return MediaPart(media_type=kind, data=data, name=name or file.name)
-
-
-def output_format(output: Any) -> OutputFormat | None:
-    """The form of an answer: a JSON Schema, or a type (msgspec, dataclass, pydantic) that has one."""
-    if output is None or isinstance(output, OutputFormat):
-        return output
-    if isinstance(output, dict):
-        schema: JsonObject = output
-    elif hasattr(output, "model_json_schema"):
-        schema = output.model_json_schema()
-    else:
-        schema = _schema_of(output)
-    return OutputFormat(type="schema", schema=schema, name=getattr(output, "__name__", "answer"))
-
-
-def _schema_of(kind: Any) -> JsonObject:
-    schema = msgspec.json.schema(kind)
-    reference = schema.pop("$ref", "")
-    if not reference:
-        return schema
-    definitions = schema.pop("$defs")
-    root: JsonObject = definitions.pop(reference.rpartition("/")[2])
-    return {**root, "$defs": definitions} if definitions else root
+def _over(settings: RunSettings, changes: RunSettings | Mapping[str, Any]) -> JsonObject:
+    """Single settings change those of the agent; settings as a whole stand in their place."""
+    if isinstance(changes, RunSettings):
+        return changes.as_dict()
+    return read_settings({**settings.as_dict(), **changes}).as_dict()
 
 
 def _registry(tools: Tools) -> Registry:

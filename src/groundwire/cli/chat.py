@@ -178,7 +178,7 @@ def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
 
 
 def _attached(files: Sequence[str]) -> list[Any]:
-    from groundwire.agent import attach
+    from groundwire.runtime.runs.prompts import attach
 
     return [attach(file) for file in files]
 

@@ -13,7 +13,7 @@ from groundwire.contracts.errors import ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Item, MediaPart, Message, NativeItem, Part, ResultItem, TextPart
 from groundwire.contracts.ports import Provider
-from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, WireWarning
+from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, Usage, WireWarning
 from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
 from groundwire.providers.catalogue import UNKNOWN_MODEL, Catalogue, Route
 
@@ -82,6 +82,14 @@ class ModelRouter:
         except ProviderError:
             return "", name
         return route.provider, route.model
+
+    def cost_of(self, name: str, usage: Usage) -> float | None:
+        """What a reply of that model cost in dollars, if the catalogue has its prices."""
+        try:
+            entry = self.catalogue.find(name).entry
+        except ProviderError:
+            return None
+        return None if entry is None or entry.prices is None else entry.prices.cost_of(usage)
 
     async def close(self) -> None:
         for provider in self._providers.values():

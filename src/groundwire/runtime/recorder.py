@@ -73,7 +73,7 @@ class Recorder:
         """Give a stored result again. It costs no budget, but a model that repeats itself is counted."""
         attempt.refund(keep_repeat=True)
         if stored.meta.spilled:
-            self._offer_reading(attempt.turn)
+            self.offer_reading(attempt.turn)
         result = replayed(attempt, stored, self._elapsed(attempt))
         if not is_same_call:
             attempt.turn.refusals = 0
@@ -217,9 +217,9 @@ class Recorder:
         output.data = spilled_notice(ref, text)
         output.body = encode_value(output.data)
         attempt.spilled = ref
-        self._offer_reading(turn)
+        self.offer_reading(turn)
 
-    def _offer_reading(self, turn: Turn) -> None:
+    def offer_reading(self, turn: Turn) -> None:
         turn.offer_extra(READ_TOOL, lambda: reading_tool(self._store))
 
     def _remarks(self, attempt: Attempt, entry: Entry, output: Output, duration: float) -> tuple[str, ...]:

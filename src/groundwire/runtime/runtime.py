@@ -419,6 +419,8 @@ class Runtime:
                 break
             before = page[-1].call_id
         turn.rebuild(records[::-1], decode_result)
+        if any(decode_result(record.result).meta.spilled for record in records):
+            self._recorder.offer_reading(turn)
 
     async def _decide(
         self,

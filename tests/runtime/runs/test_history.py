@@ -1,7 +1,5 @@
 """The conversation of a session: read run by run, stored once."""
 
-import pytest
-
 from groundwire import Agent, Outcome, Runtime, tool
 from groundwire.contracts.runs import Started, decode_entry
 from groundwire.registry import Registry
@@ -24,7 +22,6 @@ async def beginning(agent, run_id):
     return entries[0].body, decode_entry(entries[0].body)
 
 
-@pytest.mark.requirement("C-012")
 async def test_what_was_said_earlier_is_sent_to_the_model_and_not_stored_again():
     agent = agent_of(ScriptedModel(otherwise=lambda request: Answer(text=f"{len(request.items)} items")))
     results = [await agent.run("A question of a certain length.", session="s") for _ in range(12)]

@@ -183,12 +183,21 @@ class Runner:
                 kept=judgement.keep,
                 fault=judgement.fault if isinstance(judgement, Repair) else "",
                 duration_ms=round((self._clock.monotonic() - began) * 1000, 3),
-                cost=None if said.usage is None else self._price(said.model or state.options.model, said.usage),
+                cost=self._cost(state, said),
             )
         )
         if said.usage is not None:
             turn.note_context(said.usage.input)
         return judgement
+
+    def _cost(self, state: RunState, reply: Reply) -> float | None:
+        """By the name of the model that answered, or else of the one that was asked: only one of them may have a price."""
+        if reply.usage is None:
+            return None
+        for model in (reply.model, state.options.model):
+            if model and (cost := self._price(model, reply.usage)) is not None:
+                return cost
+        return None
 
     def _after_failure(self, state: RunState, failure: Failure) -> Judgement:
         settings = state.options.settings

@@ -1,0 +1,72 @@
+"""What a run is given, from Python's own terms: words and files as a message, types as the form of an answer."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.messages import MediaPart, Message, Part, TextPart
+from groundwire.contracts.requests import OutputFormat
+
+Prompt: TypeAlias = str | Part | Message | Sequence[str | Part] | None
+
+
+def read_prompt(prompt: Prompt, turn: int) -> Message | None:
+    """The user's message: words, parts, or a message that is one already."""
+    if prompt is None:
+        return None
+    if isinstance(prompt, Message):
+        return prompt
+    listed = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
+    parts = tuple(TextPart(text=part) if isinstance(part, str) else part for part in listed)
+    for part in parts:
+        if not isinstance(part, Part):
+            raise ConfigError(f"a prompt cannot hold {part!r}", hint="text, attach(…), or a list of them")
+    if all(isinstance(part, TextPart) and not part.text.strip() for part in parts):
+        raise ConfigError("the prompt says nothing", hint='agent.run("…")')
+    return Message(role="user", parts=parts, turn=turn)
+
+
+def attach(source: str | Path | bytes, media_type: str = "", *, name: str | None = None) -> MediaPart:
+    """An image, a sound or a file for a prompt: by its bytes, its path, or its address on the web."""
+    from mimetypes import guess_type  # a table of its own that few agents need
+
+    if isinstance(source, str) and source.startswith(("https://", "http://")):
+        return MediaPart(media_type=media_type or guess_type(source)[0] or "image/*", url=source, name=name)
+    if isinstance(source, bytes):
+        if not media_type:
+            raise ConfigError("bytes need their media type", hint='attach(data, "image/png")')
+        return MediaPart(media_type=media_type, data=source, name=name)
+    file = Path(source)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
+    kind = media_type or guess_type(file.name)[0] or "application/octet-stream"
+    return MediaPart(media_type=kind, data=data, name=name or file.name)
+
+
+def output_format(output: Any) -> OutputFormat | None:
+    """The form of an answer: a JSON Schema, or a type (msgspec, dataclass, pydantic) that has one."""
+    if output is None or isinstance(output, OutputFormat):
+        return output
+    if isinstance(output, dict):
+        schema: JsonObject = output
+    elif hasattr(output, "model_json_schema"):
+        schema = output.model_json_schema()
+    else:
+        schema = _schema_of(output)
+    return OutputFormat(type="schema", schema=schema, name=getattr(output, "__name__", "answer"))
+
+
+def _schema_of(kind: Any) -> JsonObject:
+    schema = msgspec.json.schema(kind)
+    reference = schema.pop("$ref", "")
+    if not reference:
+        return schema
+    definitions = schema.pop("$defs")
+    root: JsonObject = definitions.pop(reference.rpartition("/")[2])
+    return {**root, "$defs": definitions} if definitions else root

@@ -1,0 +1,63 @@
+"""Options of one run over those of its agent, and prices from the catalogue."""
+
+from groundwire import Agent, ModelRequest, Outcome, RunSettings, Settings, open_models, tool
+from groundwire.providers.catalogue import ModelEntry, Prices
+from groundwire.testing import Answer, Ask, ScriptedModel, ScriptedProvider, runtime_for
+
+
+@tool(category="utility")
+async def look(place: str) -> dict[str, str]:
+    """Look."""
+    return {"seen": place}
+
+
+class Listening:
+    """A provider that keeps what it was asked and sent with."""
+
+    def __init__(self, *answers):
+        self.asked: list[ModelRequest] = []
+        self.options = []
+        self._inner = None
+        self._model = ScriptedModel(*answers)
+
+    async def complete(self, request, options=None):
+        self.asked.append(request)
+        self.options.append(options)
+        return self._model.reply(request)
+
+    async def close(self):
+        pass
+
+
+async def test_single_settings_of_a_run_change_those_of_the_agent():
+    models = Listening(*["Well."] * 3)
+    agent = Agent(
+        "any", runtime=runtime_for(look), models=models, settings={"request_overrides": {"route": "x"}}, limits={"max_steps": 3}
+    )  # fmt: skip
+    await agent.run("One.")
+    await agent.run("Two.", settings={"tool_use_mode": "disabled"}, limits={"max_seconds": 5.0})
+    await agent.run("Three.", settings=RunSettings())
+    assert [len(request.tools) for request in models.asked] == [1, 0, 1]
+    assert [options.overrides for options in models.options] == [{"route": "x"}, {"route": "x"}, {}]
+    assert [options.timeout is not None for options in models.options] == [False, True, False]
+
+
+async def test_the_limits_of_an_agent_hold_beside_those_of_a_run():
+    calls = Answer(calls=(Ask("look", {"place": "a"}),))
+    agent = Agent("any", runtime=runtime_for(look), models=Listening(calls, calls), limits={"max_steps": 1})
+    assert (await agent.run("Go.", limits={"max_seconds": 60.0})).outcome is Outcome.STEP_LIMIT
+
+
+async def test_a_run_costs_what_the_catalogue_says_and_stops_at_its_limit():
+    settings = Settings(models=(ModelEntry(id="dear", provider="sim", prices=Prices(input=1e6, output=2e6)),))
+    models = open_models(settings, environ={})
+    agent = Agent("dear", runtime=runtime_for(look), models=models)
+    done = await agent.run("Hello there.")
+    assert done.cost == done.usage.input * 1.0 + done.usage.output * 2.0
+    await models.close()
+
+
+async def test_a_model_without_a_price_costs_an_unknown_amount():
+    runtime = runtime_for(look)
+    agent = Agent("any", runtime=runtime, models=ScriptedProvider(ScriptedModel("Well."), clock=runtime.clock))
+    assert (await agent.run("Hello.")).cost is None
