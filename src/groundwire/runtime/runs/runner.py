@@ -49,6 +49,8 @@ from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
 from groundwire.runtime.turns import Turn
 
+Heard: TypeAlias = Callable[[], Awaitable[None]]
+"""Returns when whoever listens has taken every event so far."""
 Price: TypeAlias = Callable[[str, Usage], float | None]
 """What a reply of that model cost, if that is known."""
 
@@ -115,23 +117,26 @@ class Runner:
 
     async def run(self, state: RunState, turn: Turn) -> None:
         """From wherever the state is to its end. The turn's follower is told of everything up to `run.ended`."""
-        await self._work(state, turn, live=False)
+        await self._work(state, turn)
 
     async def stream(self, state: RunState, turn: Turn) -> AsyncGenerator[Event]:
         """The same in events as they come, with the words in pieces."""
         follower = turn.on_event
         try:
-            async with aclosing(_as_they_come(self._work(state, turn, live=True), turn)) as coming:
+            queue: asyncio.Queue[Event | None] = asyncio.Queue()
+            turn.on_event = queue.put_nowait
+            async with aclosing(_as_they_come(queue, self._work(state, turn, queue.join))) as coming:
                 async for event in coming:
                     yield event
         finally:
             turn.on_event = follower
 
-    def _work(self, state: RunState, turn: Turn, *, live: bool) -> Coroutine[Any, Any, None]:
-        work = self._loop(state, turn, live=live)
+    def _work(self, state: RunState, turn: Turn, heard: Heard | None = None) -> Coroutine[Any, Any, None]:
+        work = self._loop(state, turn, heard)
         return work if self._watch is None else self._watch.run(state, work)
 
-    async def _loop(self, state: RunState, turn: Turn, *, live: bool) -> None:
+    async def _loop(self, state: RunState, turn: Turn, heard: Heard | None) -> None:
+        """With a listener, who hears words in pieces, nothing new is begun before it has heard of everything so far."""
         turn.emit(RunStarted(run_id=state.run.run_id, session_id=turn.session_id))
         turn.pauses = state.options.approvals == "pause"
         turn.awaited = state.waiting
@@ -139,10 +144,14 @@ class Runner:
         judgement: Judgement = CARRY if state.open_calls else GO_ON
         try:
             while True:
+                if heard is not None:
+                    await heard()
                 outcome = await self._follow(state, turn, judgement) or self._exceeded(state)
                 if outcome is not None:
                     break
-                judgement = await self._ask(state, turn, live=live)
+                if heard is not None:
+                    await heard()
+                judgement = await self._ask(state, turn, live=heard is not None)
             await self._end(state, turn, outcome)
         except asyncio.CancelledError:
             if state.outcome is None:
@@ -318,15 +327,14 @@ def _final_text(state: RunState, outcome: Outcome) -> str:
     return reply.text if is_answer and not reply.calls else ""
 
 
-async def _as_they_come(work: Coroutine[Any, Any, None], turn: Turn) -> AsyncGenerator[Event]:
-    """The events of the turn while the work goes on. Whoever stops listening stops the work."""
-    queue: asyncio.Queue[Event | None] = asyncio.Queue()
-    turn.on_event = queue.put_nowait
+async def _as_they_come(queue: asyncio.Queue[Event | None], work: Coroutine[Any, Any, None]) -> AsyncGenerator[Event]:
+    """The events while the work goes on. Whoever stops listening stops the work."""
     task = asyncio.get_running_loop().create_task(work)
     task.add_done_callback(lambda _: queue.put_nowait(None))
     try:
         while (event := await queue.get()) is not None:
             yield event
+            queue.task_done()  # the listener has come back for the next one
         await task
     finally:
         if not task.done():
