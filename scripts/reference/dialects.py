@@ -129,6 +129,9 @@ REQUESTS: dict[str, ModelRequest] = {
     ),
     "effort of thinking": _ask(reasoning=ReasoningOptions(effort="low")),
     "budget of thinking": _ask(reasoning=ReasoningOptions(budget=2048), max_output_tokens=8000),
+    "what is stored at a Responses provider": _ask(extras={"openai-responses": {"previous_response_id": "resp_1"}}),
+    "what is stored at an Anthropic provider": _ask(extras={"anthropic": {"container": "container_1"}}),
+    "what is stored at a Gemini provider": _ask(extras={"gemini": {"cachedContent": "cachedContents/1"}}),
     "members that only another dialect knows": _ask(extras={"other": {"service": "fast"}}),
 }
 

@@ -9,8 +9,9 @@ import pytest
 from groundwire.codecs.dialects import codec_of, translate
 from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.json import dump
+from groundwire.codecs.wire.stored import stored_members
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.errors import WireError
+from groundwire.contracts.errors import NotExpressible, WireError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Message, NativePart, ResultItem, TextPart, say
 from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyFailed
@@ -44,6 +45,10 @@ def test_a_recorded_request_goes_back_to_its_own_provider_as_it_was(dialect, fil
 def test_a_recorded_request_keeps_its_meaning_through_every_other_dialect(dialect, file, target):
     recording = load(file)
     request = decoded(dialect, file)
+    if stored_members(request.extras) and target != dialect:
+        with pytest.raises(NotExpressible):
+            translate(dump(recording["request"]), dialect, target, model=recording["model"])
+        return
     there = translate(dump(recording["request"]), dialect, target, model=recording["model"])
     back = translate(there.body, target, dialect, model=recording["model"])
     again = codec_of(dialect).decode_request(back.body, model=recording["model"])
@@ -372,3 +377,36 @@ LOSSY = ModelRequest(
 )  # fmt: skip
 def test_the_path_of_a_warning_leads_into_the_request_as_it_was_given(target, paths):
     assert [warning.path for warning in codec_of(target).encode_request(LOSSY).warnings] == paths
+
+
+STORED = [
+    ("openai-responses", {"model": "m", "input": "And then?"}, "previous_response_id", "resp_1"),
+    ("openai-responses", {"model": "m", "input": "And then?"}, "conversation", {"id": "conv_1"}),
+    ("openai-responses", {"model": "m"}, "prompt", {"id": "pmpt_1"}),
+    ("anthropic", {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}, "thread", "t_1"),
+    ("anthropic", {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}, "container", "c_1"),
+    ("gemini", {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}, "cachedContent", "cachedContents/1"),
+]
+
+
+@pytest.mark.requirement("C-209")
+@pytest.mark.parametrize("target", DIALECTS)
+@pytest.mark.parametrize(("source", "body", "member", "value"), STORED, ids=[case[2] for case in STORED])
+def test_what_is_stored_at_the_provider_is_never_left_out_of_a_request(source, body, member, value, target):
+    body = {**body, member: value}
+    if target == source:
+        assert json.loads(translate(dump(body), source, target, model="m").body)[member] == value
+        return
+    with pytest.raises(NotExpressible) as caught:
+        translate(dump(body), source, target, model="m")
+    assert caught.value.path == f"extras.{source}.{member}"
+    assert caught.value.message == (
+        f"{member} stands for something that is kept at the provider, and a request of {target} cannot name it."
+    )
+
+
+@pytest.mark.parametrize(("source", "body", "member", "value"), STORED[:2] + STORED[3:], ids=lambda case: None)
+def test_a_member_for_stored_things_that_is_null_says_nothing(source, body, member, value):
+    body = {**body, member: None}
+    target = "anthropic" if source != "anthropic" else "gemini"
+    assert translate(dump(body), source, target, model="m").body

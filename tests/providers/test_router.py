@@ -235,6 +235,8 @@ async def test_another_model_of_the_same_provider_keeps_its_options():
         {"openai-responses": {"previous_response_id": "resp_1"}},
         {"openai-responses": {"conversation": "conv_1"}},
         {"gemini": {"cachedContent": "cachedContents/1"}},
+        {"anthropic": {"thread": "thread_1"}},
+        {"anthropic": {"container": "container_1"}},
     ],
 )
 async def test_a_conversation_that_only_the_provider_has_is_never_continued_elsewhere(extras):

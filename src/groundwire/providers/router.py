@@ -9,6 +9,7 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
+from groundwire.codecs.wire.stored import stored_members
 from groundwire.contracts.errors import ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Item, MediaPart, Message, NativeItem, Part, ResultItem, TextPart
@@ -21,14 +22,6 @@ _FINAL = frozenset(
     {FailureKind.INVALID_REQUEST, FailureKind.TOO_LARGE, FailureKind.CONTENT_FILTER, FailureKind.CANCELLED}
 )
 """Failures of the request itself: another model would be asked the same wrong thing."""
-
-_KEPT_THERE = (
-    ("openai-responses", "previous_response_id"),
-    ("openai-responses", "conversation"),
-    ("openai-responses", "prompt"),
-    ("gemini", "cachedContent"),
-)
-"""Members that stand for a part of the conversation which only the provider has: nobody else can go on from it."""
 
 _NO_OPTIONS = SendOptions()
 
@@ -96,9 +89,9 @@ class ModelRouter:
             await provider.close()
 
     def _names(self, request: ModelRequest, options: SendOptions) -> Iterator[str]:
-        """The model, then its fallbacks. Where those lead is only asked when they are needed."""
+        """The model, then its fallbacks; nobody but its provider can go on from what is stored there."""
         yield request.model
-        is_bound = any(request.extras.get(dialect, {}).get(name) is not None for dialect, name in _KEPT_THERE)
+        is_bound = bool(stored_members(request.extras))
         for name in options.fallbacks or self.catalogue.fallbacks_of(request.model):
             if not is_bound or self.locate(name)[0] == self.locate(request.model)[0]:
                 yield name

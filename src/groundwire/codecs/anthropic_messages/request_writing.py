@@ -24,6 +24,7 @@ from groundwire.codecs.wire.ids import ANTHROPIC_IDS, IdTable
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.pairing import paired
 from groundwire.codecs.wire.private import note_extras, own_members, visible
+from groundwire.codecs.wire.stored import refuse_stored
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import TextPart
@@ -37,6 +38,7 @@ def encode_request(
     cache: ToolCache | None = None,
     fragments: bool = False,
 ) -> Encoded:
+    refuse_stored(request.extras, DIALECT)
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
     offered = offered_names(request, profile)

@@ -13,6 +13,7 @@ from groundwire.codecs.gemini.tools import write_tools
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.pairing import paired
 from groundwire.codecs.wire.private import note_extras, own_members, visible
+from groundwire.codecs.wire.stored import refuse_stored
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Item, Message
@@ -25,6 +26,7 @@ _SYSTEM_ROLES = ("system", "developer")
 def encode_request(
     request: ModelRequest, *, profile: Profile = _NEWEST, cache: ToolCache | None = None, fragments: bool = False
 ) -> Encoded:
+    refuse_stored(request.extras, DIALECT)
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
     extras: dict[str, Any] = {}

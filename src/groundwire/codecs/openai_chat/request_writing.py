@@ -20,6 +20,7 @@ from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.openai import canonical_path, carry_extras
 from groundwire.codecs.wire.pairing import MISSING_RESULT, paired
 from groundwire.codecs.wire.private import note_foreign, own_members, visible
+from groundwire.codecs.wire.stored import refuse_stored
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import CallItem, MediaPart, Message, Part, ResultItem, TextPart
@@ -37,6 +38,7 @@ def encode_request(
     cache: ToolCache | None = None,
     fragments: bool = False,  # noqa: ARG001 - arguments and results are text here in any case
 ) -> Encoded:
+    refuse_stored(request.extras, DIALECT)
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
     kept = own_members(request.extras, DIALECT)

@@ -19,6 +19,7 @@ from groundwire.codecs.wire.reading import (
     optional_text,
 )
 from groundwire.codecs.wire.recognition import require
+from groundwire.codecs.wire.stored import stored_members
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Item, Message, TextPart
 from groundwire.contracts.requests import ModelRequest, Sampling
@@ -28,8 +29,6 @@ _MEMBERS = frozenset({
     "max_output_tokens", "text", "reasoning", "stream",
 })  # fmt: skip
 _FORMAT = frozenset({"format"})
-_STATE = frozenset({"previous_response_id", "conversation", "prompt"})
-"""With one of these the server knows what was said, so that a request may be without input."""
 
 
 def decode_request(
@@ -37,7 +36,7 @@ def decode_request(
 ) -> ModelRequest:
     """The request that the body is, or a WireError that names the place. `model` counts where the body has none."""
     wire = read_body(body, cache)
-    if wire.keys().isdisjoint(_STATE):
+    if not stored_members({DIALECT: wire}):  # else the server may know what was said
         require(wire, "input", DIALECT)
     extras = unknown_members(wire, _MEMBERS)
     notes = dict(extras)

@@ -15,6 +15,7 @@ from groundwire.codecs.wire.ids import OPENAI_RESPONSES_IDS, IdTable
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.openai import canonical_path, carry_extras
 from groundwire.codecs.wire.private import give_back, note_foreign, own_members
+from groundwire.codecs.wire.stored import refuse_stored
 from groundwire.codecs.wire.warnings import Encoded, Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import Item, Message, TextPart
@@ -28,6 +29,7 @@ def encode_request(
     cache: ToolCache | None = None,
     fragments: bool = False,  # noqa: ARG001 - arguments and results are text here in any case
 ) -> Encoded:
+    refuse_stored(request.extras, DIALECT)
     losses = Losses()
     names = NameTable(NAME_RULE, losses, request.tools)
     notes = own_members(request.extras, DIALECT)
