@@ -1,13 +1,15 @@
 """Bodies that were sent to the address of another dialect."""
 
+import itertools
 import json
 
 import pytest
 
 from groundwire.codecs import openai_chat
 from groundwire.codecs.caching import ToolCache
-from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.dialects import codec_of, translate
 from groundwire.contracts.errors import WireError
+from groundwire.contracts.requests import DIALECTS
 
 HI = {"role": "user", "content": "hi"}
 SCHEMA = {"type": "object", "properties": {}}
@@ -88,6 +90,49 @@ def test_a_body_without_what_the_dialect_requires_is_named_for_what_it_looks_lik
 @pytest.mark.parametrize(("dialect", "member"), REQUIRED.items())
 def test_a_body_that_looks_like_nothing_only_lacks_the_member(dialect, member):
     assert refused({"model": "m"}, dialect) == f"{member}: is missing"
+
+
+def stream(*events):
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
+
+PART = {"candidates": [{"content": {"role": "model", "parts": [{"text": "hi"}]}, "finishReason": "STOP", "index": 0}]}
+STREAMS = {
+    "openai-chat": stream(
+        {"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "hi"}}]}
+    ),
+    "openai-responses": stream({"type": "response.created", "response": {"id": "r"}}),
+    "anthropic": stream({"type": "ping"}, {"type": "message_start", "message": {"id": "m", "content": []}}),
+    "gemini": stream(PART),
+}
+ANSWERS = {
+    "openai-chat": {"id": "c", "choices": [{"message": {"role": "assistant", "content": "hi"}}]},
+    "openai-responses": {"id": "r", "object": "response", "status": "completed", "output": []},
+    "anthropic": {"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn"},
+    "gemini": PART,
+}
+
+
+@pytest.mark.parametrize(("owner", "dialect"), list(itertools.permutations(DIALECTS, 2)))
+def test_an_answer_or_a_stream_of_another_dialect_is_named_for_what_it_looks_like(owner, dialect):
+    for data, kind in ((json.dumps(ANSWERS[owner]).encode(), "response"), (STREAMS[owner], "stream")):
+        with pytest.raises(WireError) as raised:
+            translate(data, dialect, "canonical", kind=kind)
+        assert raised.value.hint == f"this looks like a {kind} of {owner}"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("data", [b'data: {"a": 1}\n\n', b"data: [DONE]\n\n", b": ping\n\n", b"data: x\n\n"])
+def test_a_stream_of_no_dialect_is_refused_without_a_guess(data, dialect):
+    with pytest.raises(WireError) as raised:
+        translate(data, dialect, "canonical", kind="stream")
+    assert raised.value.hint == ""
+
+
+def test_a_stream_of_gemini_as_an_array_is_known_too():
+    with pytest.raises(WireError) as raised:
+        translate(json.dumps([PART]).encode(), "anthropic", "canonical", kind="stream")
+    assert raised.value.hint == "this looks like a stream of gemini"
 
 
 @pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
 from groundwire.codecs.caching import ToolCache
-from groundwire.codecs.wire.json import dump, read_object
-from groundwire.codecs.wire.recognition import looks_like
+from groundwire.codecs.wire.json import dump, read_object, read_value
+from groundwire.codecs.wire.recognition import answered_by, looks_like, streamed_by
 from groundwire.codecs.wire.warnings import Encoded
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ProviderError, WireError
@@ -114,14 +114,6 @@ def codec_of(dialect: Dialect) -> Codec[Profile]:
     return _CODECS[dialect]
 
 
-_ANSWERS: tuple[tuple[str, Dialect], ...] = (
-    ("candidates", "gemini"),
-    ("choices", "openai-chat"),
-    ("stop_reason", "anthropic"),
-    ("output", "openai-responses"),
-)
-
-
 class Translation(Struct, frozen=True, kw_only=True):
     """`failure` is why a stream did not come to its end: it was cut, or reports an error. `body` tells what came."""
 
@@ -171,14 +163,18 @@ def translate(
 def guess(data: bytes) -> Guess | None:
     """What the bytes look like, for those who named the wrong dialect or kind."""
     if data.lstrip()[:5] in (b"data:", b"event"):
-        return Guess("stream")
+        return Guess("stream", streamed_by(data))
     try:
-        body = read_object(data)
+        body = read_value(data)
     except WireError:
         return None
-    for member, dialect in _ANSWERS:
-        if member in body:
-            return Guess("response", dialect)
+    if isinstance(body, list):
+        owner = answered_by(body[0]) if body and isinstance(body[0], dict) else None
+        return Guess("stream", owner) if owner == "gemini" else None
+    if not isinstance(body, dict):
+        return None
+    if (owner := answered_by(body)) is not None:
+        return Guess("response", owner)
     asked = looks_like(body)
     return None if asked is None else Guess("request", asked)
 

@@ -9,6 +9,7 @@ from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.gemini.usual import read_usual
 from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import (
     CallItem,
     Citation,
@@ -145,7 +146,24 @@ def test_an_index_that_is_not_the_place_is_kept():
     assert gemini.encode_response(reply).body == body
 
 
-@pytest.mark.parametrize("body", [{}, {"candidates": []}, {"candidates": None}, {"candidates": "x"}])
+@pytest.mark.parametrize("body", [{}, {"candidates": None}, {"responseId": None, "id": "chatcmpl-1", "choices": []}])
+def test_an_object_with_nothing_of_a_response_in_it_is_none(body):
+    with pytest.raises(WireError) as caught:
+        gemini.decode_response(body)
+    assert caught.value.message == "candidates: is missing, and so is all else that a response has"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"candidates": []},
+        {"candidates": "x"},
+        {"usageMetadata": {"promptTokenCount": 1}},
+        {"modelVersion": "gemini-3"},
+        {"responseId": "r"},
+        {"response_id": "r"},
+    ],
+)
 def test_a_response_without_candidates_and_without_a_reason_is_a_failure(body):
     reply = gemini.decode_response(body)
 

@@ -13,10 +13,12 @@ from groundwire.codecs.wire.building import withdraw_calls
 from groundwire.codecs.wire.json import read_object
 from groundwire.codecs.wire.private import keep, unknown_values, visible
 from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import WireError
 from groundwire.contracts.messages import Item
 from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply
 
 TOP = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId"})
+_SIGNS = ("candidates", "promptFeedback", "usageMetadata", "modelVersion", "responseId")
 CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
 
 _USUAL: JsonObject = {"role": "model"}
@@ -30,6 +32,8 @@ def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None
 
 def _read_any(body: bytes | JsonObject, names: Mapping[str, str]) -> Reply:
     wire = camel_keys(read_object(body))
+    if not is_own(wire):
+        raise WireError("is missing, and so is all else that a response has", path="candidates")
     reply_id = _text(wire.get("responseId"))
     candidates = wire.get("candidates")
     extras = unknown_values(wire, TOP)
@@ -53,6 +57,11 @@ def _read_any(body: bytes | JsonObject, names: Mapping[str, str]) -> Reply:
         alternatives=tuple(Alternative(items=items, finish=finish) for items, finish in answers[1:]),
         extras=keep(DIALECT, extras),
     )
+
+
+def is_own(wire: JsonObject) -> bool:
+    """Whether it has anything by which a response, or an event of a stream, is known as Gemini's."""
+    return any(wire.get(name) is not None for name in _SIGNS)
 
 
 def answerless(wire: JsonObject) -> Finish:

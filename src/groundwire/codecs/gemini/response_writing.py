@@ -6,6 +6,7 @@ from groundwire.codecs.gemini.citations import CITED
 from groundwire.codecs.gemini.finishes import NO_CANDIDATES, write_finish, write_usage
 from groundwire.codecs.gemini.parts import is_unnamed, write_call, write_native, write_part, write_reasoning
 from groundwire.codecs.gemini.profile import DIALECT
+from groundwire.codecs.gemini.response_reading import is_own
 from groundwire.codecs.wire.ids import GEMINI_IDS, IdTable
 from groundwire.codecs.wire.private import note_extras, note_foreign, own_members, visible
 from groundwire.codecs.wire.warnings import Encoded, Losses
@@ -34,6 +35,8 @@ def encode_response(
             candidates.append(candidate_of(place, parts, items, write_finish(finish, losses), extras))
         body["candidates"] = candidates
     body.update(closing_members(reply, request, extras, losses))
+    if not is_own(body):
+        body["candidates"] = []
     return Encoded(body=body, warnings=losses.taken())
 
 

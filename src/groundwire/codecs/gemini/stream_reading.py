@@ -13,7 +13,7 @@ from groundwire.codecs.gemini.failures import failure_in
 from groundwire.codecs.gemini.finishes import blocked_finish, read_usage
 from groundwire.codecs.gemini.framing import FrameReader
 from groundwire.codecs.gemini.profile import DIALECT
-from groundwire.codecs.gemini.response_reading import TOP, answerless, kept_candidates
+from groundwire.codecs.gemini.response_reading import TOP, answerless, is_own, kept_candidates
 from groundwire.codecs.gemini.usual import read_usual_event
 from groundwire.codecs.wire.building import ReplyBuilder
 from groundwire.codecs.wire.failures import body_text
@@ -110,6 +110,9 @@ class StreamDecoder:
                 self._fail(failure)
                 return
             chunk = camel_keys(chunk)
+        if not self._is_begun and not is_own(chunk):
+            return
+        if not chunk.keys() <= TOP:
             self._extras.update(unknown_values(chunk, TOP))
         usage = chunk.get("usageMetadata")
         if usage is not None:

@@ -1,4 +1,4 @@
-"""What tells the requests of the dialects apart, so that a body sent to the wrong address is named for what it is.
+"""What tells the dialects' requests, answers and streams apart, so that a body sent to the wrong address is named for what it is.
 
 Knows the names of members and blocks that one dialect has and another never had. Anything else that is unknown is none
 of its business: the dialects let it pass.
@@ -6,6 +6,8 @@ of its business: the dialects let it pass.
 
 from collections.abc import Iterator
 
+from groundwire.codecs.wire.json import read_object
+from groundwire.codecs.wire.sse import SseReader
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.requests import Dialect
@@ -24,6 +26,40 @@ _BLOCKS: dict[str, Dialect] = {
     "tool_result": "anthropic",
     "tool_use": "anthropic",
 }
+
+
+_ANSWERS: tuple[tuple[str, Dialect], ...] = (
+    ("candidates", "gemini"),
+    ("usageMetadata", "gemini"),
+    ("choices", "openai-chat"),
+    ("stop_reason", "anthropic"),
+    ("output", "openai-responses"),
+)
+_FIRST_EVENTS = 4
+"""So many events are looked at: some servers begin with one that says nothing."""
+
+
+def answered_by(body: JsonObject) -> Dialect | None:
+    """The dialect whose response this seems to be."""
+    return next((owner for member, owner in _ANSWERS if member in body), None)
+
+
+def streamed_by(data: bytes) -> Dialect | None:
+    """The dialect of whose stream these seem to be the server-sent events."""
+    reader = SseReader()
+    for event in (reader.feed(data) + reader.finish())[:_FIRST_EVENTS]:
+        try:
+            piece = read_object(event.data)
+        except WireError:
+            continue
+        kind = piece.get("type")
+        if kind == "message_start":
+            return "anthropic"
+        if isinstance(kind, str) and kind.startswith("response."):
+            return "openai-responses"
+        if (owner := answered_by(piece)) is not None:
+            return owner
+    return None
 
 
 def looks_like(body: JsonObject) -> Dialect | None:
