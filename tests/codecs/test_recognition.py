@@ -149,3 +149,17 @@ def test_tools_of_anthropic_are_no_tools_of_chat_when_they_are_read_on_their_own
         with pytest.raises(WireError) as raised:
             openai_chat.decode_request(body, cache=cache)
         assert raised.value.path == "tools[0].input_schema"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "member"),
+    [("anthropic", "max_tokens"), ("openai-chat", "max_tokens"), ("openai-responses", "max_output_tokens")],
+)
+def test_a_number_in_quotes_is_no_number_except_in_proto_json(dialect, member):
+    assert refused({**BODIES[dialect], member: "5"}, dialect) == f"{member}: expected an integer, got a string"
+    body = {"contents": [], "generationConfig": {"maxOutputTokens": "5"}}
+    assert codec_of("gemini").decode_request(body).max_output_tokens == 5
+
+
+def test_a_request_of_anthropic_may_be_without_a_limit():
+    assert codec_of("anthropic").decode_request(messages()).max_output_tokens is None

@@ -17,8 +17,8 @@ from groundwire.codecs.wire.reading import (
     as_list,
     as_object,
     as_text,
-    optional_int,
     optional_number,
+    optional_proto_int,
     optional_text,
 )
 from groundwire.codecs.wire.warnings import Losses
@@ -61,11 +61,11 @@ def read_generation(value: Any) -> Options:
         temperature=optional_number(wire, "temperature", path),
         top_p=optional_number(wire, "topP", path),
         top_k=optional_number(wire, "topK", path),
-        seed=optional_int(wire, "seed", path),
+        seed=optional_proto_int(wire, "seed", path),
         presence_penalty=optional_number(wire, "presencePenalty", path),
         frequency_penalty=optional_number(wire, "frequencyPenalty", path),
         stop=() if stop is None else _texts(stop, f"{path}.stopSequences"),
-        count=optional_int(wire, "candidateCount", path),
+        count=optional_proto_int(wire, "candidateCount", path),
     )
     thinking = wire.get("thinkingConfig")
     reasoning = None if thinking is None else read_thinking(thinking, f"{path}.thinkingConfig")
@@ -73,7 +73,7 @@ def read_generation(value: Any) -> Options:
     output = read_output({key: members[key] for key in OUTPUT_MEMBERS if key in members})
     if output is not None:
         members = {key: member for key, member in members.items() if key not in OUTPUT_MEMBERS}
-    return sampling, optional_int(wire, "maxOutputTokens", path), output, reasoning, members
+    return sampling, optional_proto_int(wire, "maxOutputTokens", path), output, reasoning, members
 
 
 def write_generation(request: ModelRequest, losses: Losses, profile: Profile) -> JsonObject:

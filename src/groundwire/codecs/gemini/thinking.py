@@ -5,7 +5,7 @@ from typing import Any
 from groundwire.codecs.gemini.casing import camel_keys
 from groundwire.codecs.gemini.profile import DIALECT, Profile
 from groundwire.codecs.wire.private import keep, take_own, unknown_values, visible
-from groundwire.codecs.wire.reading import as_object, optional_bool, optional_int, optional_text
+from groundwire.codecs.wire.reading import as_object, optional_bool, optional_proto_int, optional_text
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.requests import ReasoningOptions
@@ -21,7 +21,7 @@ def read_thinking(value: Any, path: str) -> ReasoningOptions:
     wire = camel_keys(as_object(value, path))
     members = unknown_values(wire, _KNOWN)
     level = optional_text(wire, "thinkingLevel", path)
-    budget = optional_int(wire, "thinkingBudget", path)
+    budget = optional_proto_int(wire, "thinkingBudget", path)
     if level is not None and level not in _LEVELS:
         members["_level"] = level
     if budget is not None and (budget < 0 or level is not None):

@@ -16,9 +16,9 @@ from groundwire.codecs.wire.reading import (
     as_text,
     join,
     optional_bool,
-    optional_int,
     optional_list,
     optional_number,
+    optional_proto_int,
     optional_text,
     required_text,
 )
@@ -56,7 +56,7 @@ def read_setup(value: Any, path: str, *, is_update: bool = False) -> SessionSetu
         output_transcription=_take_transcription(rest, "outputAudioTranscription"),
         resumption=_take_resumption(rest, path),
         sampling=_take_sampling(options, here),
-        max_output_tokens=_taken(options, "maxOutputTokens", optional_int(options, "maxOutputTokens", here)),
+        max_output_tokens=_taken(options, "maxOutputTokens", optional_proto_int(options, "maxOutputTokens", here)),
         extras={DIALECT: rest},
     )
     if not options and "generationConfig" in rest:
@@ -117,8 +117,8 @@ def _take_turn_detection(rest: JsonObject, path: str) -> TurnDetection | None:
     below = join(here, "automaticActivityDetection")
     is_disabled = optional_bool(automatic, "disabled", below) is True
     padding, silence = (
-        optional_int(automatic, "prefixPaddingMs", below),
-        optional_int(automatic, "silenceDurationMs", below),
+        optional_proto_int(automatic, "prefixPaddingMs", below),
+        optional_proto_int(automatic, "silenceDurationMs", below),
     )
     handling = options.get("activityHandling")
     interrupts = _HANDLING.get(handling) if isinstance(handling, str) else None
@@ -163,11 +163,11 @@ def _take_sampling(options: JsonObject, path: str) -> Sampling:
         temperature=_taken(options, "temperature", optional_number(options, "temperature", path)),
         top_p=_taken(options, "topP", optional_number(options, "topP", path)),
         top_k=_taken(options, "topK", optional_number(options, "topK", path)),
-        seed=_taken(options, "seed", optional_int(options, "seed", path)),
+        seed=_taken(options, "seed", optional_proto_int(options, "seed", path)),
         presence_penalty=_taken(options, "presencePenalty", optional_number(options, "presencePenalty", path)),
         frequency_penalty=_taken(options, "frequencyPenalty", optional_number(options, "frequencyPenalty", path)),
         stop=_take_texts(options, "stopSequences", path),
-        count=_taken(options, "candidateCount", optional_int(options, "candidateCount", path)),
+        count=_taken(options, "candidateCount", optional_proto_int(options, "candidateCount", path)),
     )
 
 

@@ -77,15 +77,21 @@ def optional_number(source: JsonObject, key: str, path: str = "") -> float | int
 
 
 def optional_int(source: JsonObject, key: str, path: str = "") -> int | None:
-    """An integer; a whole float and a string of digits count too, as proto JSON writes both."""
+    """An integer; a whole float counts too."""
     value = source.get(key)
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
+    raise expected(join(path, key), "an integer", value)
+
+
+def optional_proto_int(source: JsonObject, key: str, path: str = "") -> int | None:
+    """The same where a string of digits counts too, as proto JSON writes large integers."""
+    value = source.get(key)
     if isinstance(value, str) and value.removeprefix("-").isascii() and value.removeprefix("-").isdigit():
         return int(value) if len(value) <= 20 else None
-    raise expected(join(path, key), "an integer", value)
+    return optional_int(source, key, path)
 
 
 def count_of(source: Any, key: str) -> int | None:
