@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.warnings import WIRE_WARNINGS
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import GroundwireError
@@ -21,7 +22,7 @@ from groundwire.contracts.messages import (
     TextPart,
     say,
 )
-from groundwire.contracts.replies import Finish, FinishReason, Reply, Usage
+from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyFailed, Usage
 from groundwire.contracts.requests import (
     DIALECTS,
     Dialect,
@@ -145,13 +146,17 @@ def generate() -> str:
         "would mean something else.",
         "Within one dialect nothing is lost: members that we do not know, signatures, encrypted reasoning and the like go "
         "back to the API they came from, untouched.",
-        "A request is read as its dialect allows, and unknown members pass. A body that lacks what every request of the "
-        "dialect has, or that has blocks, tools or a system prompt in the form of another dialect, is refused with the "
-        "name of the dialect that it looks like.",
+        "A request is read as its dialect allows, and unknown members pass. A body that lacks what the dialect cannot do "
+        "without (`messages`, `input` or `contents`), or that has blocks, tools or a system prompt in a form that only "
+        "another dialect has, is refused with the name of the dialect that it looks like. OpenAI's two forms of a tool, "
+        "nested and flat, are read in both of its dialects. A request of Anthropic without `max_tokens` is read too: the "
+        "limit is added when one is sent. A member of the wrong type is refused with its path.",
         "## Requests",
         table(("what", *DIALECTS), [(name, *map(_cell, _each(request))) for name, request in REQUESTS.items()]),
         "## How a reply ended",
-        "What a client of each dialect is told, for each reason in our words.",
+        "What a client of each dialect is told, for each reason in our words. `error` is a failure instead of an answer; in "
+        "a stream it is an error event after what came before it. Where a stream is told otherwise than a whole answer, "
+        "both are given.",
         table(("reason", *DIALECTS), [(code(reason), *_finishes(reason)) for reason in FinishReason]),
         "## Errors",
         "Status and kind with which a failure goes to a client of each dialect.",
@@ -187,8 +192,15 @@ def _finishes(reason: FinishReason) -> Iterable[str]:
             body = codec_of(dialect).encode_response(reply).body
         except GroundwireError:
             yield "error"
-        else:
-            yield code(_finish_in(dialect, body))
+            continue
+        is_alike = _fails_streamed(dialect, reply) == (codec_of(dialect).failure_in(body) is not None)
+        yield code(_finish_in(dialect, body)) + ("" if is_alike else ", streamed: error")
+
+
+def _fails_streamed(dialect: Dialect, reply: Reply) -> bool:
+    encoder, decoder = codec_of(dialect).StreamEncoder(), codec_of(dialect).StreamDecoder()
+    events = b"".join([encoder.feed(part) for part in parts_of(reply)]) + encoder.finish()
+    return isinstance((decoder.feed(events) + decoder.finish())[-1], ReplyFailed)
 
 
 def _finish_in(dialect: Dialect, body: dict[str, Any]) -> str:

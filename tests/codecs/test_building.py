@@ -1,6 +1,7 @@
 import pytest
 
-from groundwire.codecs.wire.building import ReplyBuilder, parts_of, unnamed_finish, withdraw_calls
+from groundwire.codecs.wire.building import ReplyBuilder, parts_of, withdraw_calls
+from groundwire.codecs.wire.finishes import reason_of
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import (
     CallItem,
@@ -132,8 +133,8 @@ def test_any_other_end_leaves_the_calls_alone(reason):
 
 @pytest.mark.quirk(37)
 def test_a_reason_that_nobody_knows_is_read_from_the_content():
-    assert unnamed_finish("eos", (say("assistant", "x"),)) == Finish(reason=FinishReason.END, raw="eos")
-    assert unnamed_finish("", (call("a"),)) == Finish(reason=FinishReason.TOOL_CALLS, raw="")
+    assert reason_of((say("assistant", "x"),)) is FinishReason.END
+    assert reason_of((call("a"),)) is FinishReason.TOOL_CALLS
 
 
 @pytest.mark.parametrize("piece", [None, 1, 3, 1000])

@@ -3,7 +3,7 @@
 from typing import Any
 
 from groundwire.codecs.anthropic_messages.profile import DIALECT
-from groundwire.codecs.wire.building import unnamed_finish
+from groundwire.codecs.wire.finishes import note_unnamed, reason_of, unnamed
 from groundwire.codecs.wire.private import keep, own_members, unknown_members
 from groundwire.codecs.wire.reading import count_of
 from groundwire.codecs.wire.warnings import Losses
@@ -47,10 +47,10 @@ def read_finish(source: JsonObject, items: tuple[Item, ...]) -> Finish:
     if details is not None:
         private["stop_details"] = details
     if not isinstance(raw, str) or raw not in _REASONS:
+        word = raw if isinstance(raw, str) else None
         if raw is not None:
-            private["stop_reason"] = raw
-        inferred = unnamed_finish(raw if isinstance(raw, str) else None, items)
-        return Finish(reason=inferred.reason, raw=inferred.raw, private=keep(DIALECT, private))
+            private.update({"_stop_reason": raw, **unnamed(word)})
+        return Finish(reason=reason_of(items), raw=word, private=keep(DIALECT, private))
     reason = _REASONS[raw]
     detail: str | None = None
     if reason is FinishReason.STOP_SEQUENCE:
@@ -69,7 +69,8 @@ def write_finish(finish: Finish, losses: Losses) -> JsonObject:
     own = own_members(finish.private, DIALECT)
     written: JsonObject = {"stop_reason": finish.raw, "stop_sequence": None, "stop_details": own.get("stop_details")}
     if not _fits(finish):
-        written["stop_reason"] = own.get("stop_reason", _STOP_REASONS[finish.reason])
+        written["stop_reason"] = own.get("_stop_reason", _STOP_REASONS[finish.reason])
+        note_unnamed(finish, DIALECT, str(written["stop_reason"]), losses)
     if written["stop_reason"] == "stop_sequence":
         written["stop_sequence"] = finish.detail
         if finish.detail is None and finish.raw != "stop_sequence":

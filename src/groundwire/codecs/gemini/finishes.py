@@ -5,7 +5,7 @@ from typing import Any
 
 from groundwire.codecs.gemini.casing import camel_keys, dict_of
 from groundwire.codecs.gemini.profile import DIALECT
-from groundwire.codecs.wire.building import unnamed_finish
+from groundwire.codecs.wire.finishes import note_unnamed, reason_of, unnamed
 from groundwire.codecs.wire.reading import count_of
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
@@ -63,8 +63,8 @@ def read_finish(raw: Any, message: Any, items: Iterable[Item]) -> Finish:
     detail = message if isinstance(message, str) and message else None
     reason = _REASONS.get(raw) if isinstance(raw, str) else None
     if reason is None:
-        inferred = unnamed_finish(raw if isinstance(raw, str) else None, items)
-        return Finish(reason=inferred.reason, raw=inferred.raw, detail=detail, private={DIALECT: {}})
+        word = raw if isinstance(raw, str) else None
+        return Finish(reason=reason_of(items), raw=word, detail=detail, private={DIALECT: unnamed(word)})
     if reason is _END:
         for item in items:
             if type(item) is CallItem:
@@ -93,6 +93,7 @@ def write_finish(finish: Finish, losses: Losses) -> JsonObject:
     else:
         if finish.reason in _APPROXIMATED:
             losses.add("finish_approximated", "finish", f"{finish.reason.value} was sent as {_WORDS[finish.reason]}.")
+        note_unnamed(finish, DIALECT, _WORDS[finish.reason], losses)
         wire["finishReason"] = _WORDS[finish.reason]
     if finish.detail is not None:
         wire["finishMessage"] = finish.detail

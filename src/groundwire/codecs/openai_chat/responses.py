@@ -8,6 +8,7 @@ from groundwire.codecs.openai_chat.tools import is_legacy
 from groundwire.codecs.openai_chat.turn_reading import TurnReader
 from groundwire.codecs.openai_chat.turn_writing import TurnWriter
 from groundwire.codecs.wire.building import withdraw_calls, would_run_cut
+from groundwire.codecs.wire.finishes import note_unnamed, unnamed
 from groundwire.codecs.wire.freeform import freeform_names
 from groundwire.codecs.wire.json import read_object
 from groundwire.codecs.wire.private import keep, note_extras, note_foreign, own_members, unknown_values, visible
@@ -107,10 +108,11 @@ def read_finish(raw: Any, *, has_calls: bool, hints: JsonObject) -> Finish:
     reason = _REASONS.get(word or "")
     if reason is None and word is not None and "malformed_function_call" in word.lower():
         reason = FinishReason.MALFORMED_CALL
+    is_named = reason is not None
     if reason is None or reason in (FinishReason.END, FinishReason.TOOL_CALLS):
         reason = FinishReason.TOOL_CALLS if has_calls else FinishReason.END
     if word is not None and word not in _OPENAIS:
-        hints = {**hints, "_raw": True}
+        hints = {**hints, "_raw": True, **({} if is_named else unnamed(word))}
     detail = hints.get("native_finish_reason")
     return Finish(
         reason=reason,
@@ -243,6 +245,7 @@ def write_finish(finish: Finish, message: JsonObject, losses: Losses) -> str:
         raise NotExpressible(
             f"The reply ended with {finish.reason}: {finish.detail or finish.raw or 'no reason given'}.", path="finish"
         )
+    note_unnamed(finish, DIALECT, word, losses)
     if finish.reason in _APPROXIMATE:
         losses.add("finish_approximated", "finish", f"{finish.reason} was sent as {word}.")
     return "function_call" if word == "tool_calls" and "function_call" in message else word

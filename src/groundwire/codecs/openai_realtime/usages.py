@@ -1,7 +1,7 @@
 """Counters of a Realtime response, and how it ended."""
 
 from groundwire.codecs.openai_realtime.naming import DIALECT
-from groundwire.codecs.wire.building import unnamed_finish
+from groundwire.codecs.wire.finishes import reason_of
 from groundwire.codecs.wire.private import own_members, visible
 from groundwire.codecs.wire.reading import count_of
 from groundwire.codecs.wire.warnings import Losses
@@ -55,7 +55,7 @@ def read_finish(response: JsonObject, calls: tuple[CallItem, ...]) -> Finish:
             return Finish(reason=_CUT.get(detail or "", FinishReason.INCOMPLETE), raw=raw, detail=detail)
         case "failed":
             return Finish(reason=FinishReason.FAILED, raw=raw, detail=detail)
-    return unnamed_finish(raw, calls)
+    return Finish(reason=reason_of(calls), raw=raw)
 
 
 def status_of(finish: Finish) -> tuple[str, JsonValue]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundwire.codecs.openai_responses.profile import DIALECT
-from groundwire.codecs.wire.building import unnamed_finish
-from groundwire.codecs.wire.private import keep, own_members
+from groundwire.codecs.wire.finishes import note_unnamed, reason_of, unnamed
+from groundwire.codecs.wire.private import keep, own_members, visible
 from groundwire.codecs.wire.reading import count_of, text_or_none
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -47,7 +47,6 @@ _ERRORS: dict[FinishReason, tuple[str, str]] = {
 }
 _WITHOUT_EQUAL = frozenset({
     FinishReason.STOP_SEQUENCE, FinishReason.CONTEXT_FULL, FinishReason.PROMPT_BLOCKED, FinishReason.MALFORMED_CALL,
-    FinishReason.INCOMPLETE,
 })  # fmt: skip
 
 
@@ -57,7 +56,8 @@ def read_finish(wire: JsonObject, items: Sequence[Item]) -> Finish:
     if not isinstance(status, str):
         status = "failed" if isinstance(error, dict) else None
     if status not in _BY_STATUS:
-        return unnamed_finish(status, items)
+        unknown = None if status == "completed" else status
+        return Finish(reason=reason_of(items), raw=status, private=keep(DIALECT, unnamed(unknown)))
     if status == "incomplete":
         detail = text_or_none(details.get("reason")) if isinstance(details, dict) else None
         reason = _BY_DETAIL.get(detail or "", FinishReason.INCOMPLETE)
@@ -70,7 +70,7 @@ def read_finish(wire: JsonObject, items: Sequence[Item]) -> Finish:
 
 def write_finish(finish: Finish, losses: Losses) -> JsonObject:
     """`status`, `error` and `incomplete_details`."""
-    members = own_members(finish.private, DIALECT)
+    members = visible(own_members(finish.private, DIALECT))
     status = members.get("status") or _STATUSES[finish.reason]
     if finish.raw in _BY_STATUS and _BY_STATUS[finish.raw] is finish.reason:
         status = finish.raw
@@ -84,6 +84,7 @@ def write_finish(finish: Finish, losses: Losses) -> JsonObject:
         written["error"] = {"code": code, "message": finish.detail or message}
     if not members and finish.reason in _WITHOUT_EQUAL:
         losses.add("finish_approximated", "finish", f"{finish.reason} is sent as {status}.")
+    note_unnamed(finish, DIALECT, str(status), losses)
     return written
 
 

@@ -26,7 +26,6 @@ from groundwire.contracts.messages import (
 from groundwire.contracts.replies import (
     CallDelta,
     CallStarted,
-    Finish,
     FinishReason,
     ItemEnded,
     ReasoningDelta,
@@ -358,9 +357,3 @@ def _pieces(text: str, size: int | None) -> list[str]:
     if not text:
         return []
     return [text] if size is None else [text[start : start + size] for start in range(0, len(text), max(1, size))]
-
-
-def unnamed_finish(raw: str | None, items: Iterable[Item]) -> Finish:
-    """For a missing, empty or unknown reason: what the content says."""
-    has_calls = any(isinstance(item, CallItem) for item in items)
-    return Finish(reason=FinishReason.TOOL_CALLS if has_calls else FinishReason.END, raw=raw)
