@@ -1,7 +1,9 @@
 import pytest
 
+from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.failures import failure_from_http, failure_from_object, failure_from_success
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.requests import DIALECTS
 
 
 def read(value, status, text):
@@ -53,3 +55,8 @@ def test_an_error_that_claims_success_is_read_from_bytes_and_from_objects_alike(
 def test_the_text_of_an_object_is_cut_to_what_a_log_can_bear():
     assert len(failure_from_object({"error": "x" * 30_000}, read).body) == 20_000
     assert failure_from_object({"error": "x"}, read).body == '{"error":"x"}'
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_failure_without_a_status_of_its_own_gets_that_of_its_kind(dialect):
+    assert codec_of(dialect).encode_error(Failure(kind=FailureKind.SERVER, message="gone", status=0))[0] == 500

@@ -152,11 +152,58 @@ async def test_a_limit_of_silence_that_was_set_holds_whatever_the_request_may_ta
     assert caught.value.kind == FailureKind.TIMEOUT
 
 
-async def test_nobody_listening_is_an_overloaded_provider_and_a_bad_address_a_bad_request():
-    async with transport() as client:
+@pytest.mark.parametrize(
+    ("url", "proxy", "message"),
+    [
+        ("http://127.0.0.1:9/", "", "127.0.0.1:9 refuses connections."),
+        ("https://user:sk-secret@127.0.0.1:9/v1?key=sk-secret#x", "", "127.0.0.1:9 refuses connections."),
+        ("http://nobody.invalid/v1", "", "The host nobody.invalid is not known."),
+        (
+            "https://models.example/v1",
+            "http://127.0.0.1:9",
+            "No connection to models.example:443 could be made through the proxy.",
+        ),
+    ],
+)
+async def test_a_server_that_cannot_be_reached_is_named_by_host_and_port_alone(url, proxy, message):
+    async with transport(proxy=proxy) as client:
         with pytest.raises(TransportError) as caught:
-            await client.send(HttpRequest(url="http://127.0.0.1:9/"))
-        assert caught.value.kind == FailureKind.OVERLOADED
+            await client.send(HttpRequest(url=url))
+    assert (caught.value.kind, caught.value.message) == (FailureKind.OVERLOADED, message)
+
+
+async def test_a_server_that_hangs_up_without_an_answer_was_reached():
+    async def hang_up(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    async with server, transport() as client:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(TransportError) as caught:
+            await client.send(HttpRequest(url=f"http://127.0.0.1:{port}/"))
+    assert (caught.value.kind, caught.value.message) == (
+        FailureKind.BAD_RESPONSE,
+        "The connection broke before the answer was complete.",
+    )
+
+
+async def test_a_server_that_stays_silent_is_late():
+    async def stay_silent(request):
+        await asyncio.Event().wait()
+
+    server = HttpServer(stay_silent)
+    port = await server.start("127.0.0.1", 0)
+    async with transport(timeouts=Timeouts(total=0.05)) as client:
+        with pytest.raises(TransportError) as caught:
+            await client.send(HttpRequest(url=f"http://127.0.0.1:{port}/"))
+    await server.close()
+    assert (caught.value.kind, caught.value.message) == (FailureKind.TIMEOUT, "The answer did not come in time.")
+
+
+async def test_a_bad_address_is_a_bad_request():
+    async with transport() as client:
         with pytest.raises(TransportError) as caught:
             await client.send(HttpRequest(url="not an address"))
         assert caught.value.kind == FailureKind.INVALID_REQUEST

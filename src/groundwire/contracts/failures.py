@@ -40,7 +40,10 @@ RETRYABLE_FAILURES = frozenset(
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """An error as a provider reported it. `code`, `type` and `param` are its own words; `body` is what it sent."""
+    """An error as a provider reported it. `code`, `type` and `param` are its own words; `body` is what it sent.
+
+    `status` is 0 where the provider did not answer, or not to the end.
+    """
 
     kind: FailureKind
     message: str

@@ -11,8 +11,7 @@ _MAX_BODY = 20_000
 
 
 def unreachable(error: TransportError, provider: str) -> ProviderError:
-    status = 504 if error.kind is FailureKind.TIMEOUT else 502
-    failure = Failure(kind=error.kind, message=f"{provider}: {error.message}", status=status)
+    failure = Failure(kind=error.kind, message=f"{provider}: {error.message}", status=0)
     return ProviderError(failure, hint=f"provider {provider}")
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pyreqwest import exceptions
 from pyreqwest.client import Client, ClientBuilder
@@ -35,7 +36,7 @@ class ReqwestTransport:
             response = await stack.enter_async_context(builder.build_streamed())
         except exceptions.PyreqwestError as error:
             await stack.aclose()
-            raise _translated(error) from None
+            raise self._unsent(error, request.url) from None
         except ValueError:  # what the library says of an address that is none
             raise _bad_address() from None
         return _Response(response, stack)
@@ -44,6 +45,27 @@ class ReqwestTransport:
         clients, self._clients = self._clients, {}
         for client in clients.values():
             await client.close()
+
+    def _unsent(self, error: exceptions.PyreqwestError, url: str) -> TransportError:
+        """The failure of a request that got no answer. Of its address only host and port are told."""
+        causes = " ".join(cause["message"] for cause in _causes_of(error))
+        if "(Connect)" not in causes:  # the library's connection errors also cover those of connections that were made
+            return _translated(error)
+        parts = urlsplit(url)
+        where = f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+        if isinstance(error, exceptions.RequestTimeoutError):
+            return TransportError(FailureKind.TIMEOUT, f"No connection to {where} was made in time.")
+        if self._proxy:
+            message = f"No connection to {where} could be made through the proxy."
+        elif "dns error" in causes:
+            message = f"The host {parts.hostname} is not known."
+        elif "refused" in causes:
+            message = f"{where} refuses connections."
+        elif "certificate" in causes:
+            message = f"The certificate of {where} is not trusted."
+        else:
+            message = f"No connection to {where} could be made."
+        return TransportError(FailureKind.OVERLOADED, message)
 
     def _client_for(self, request: HttpRequest) -> Client:
         """Whoever gives a request more time than usual means its silence too; the library knows silence per client."""
@@ -114,11 +136,15 @@ def _read_certificate(path: str) -> bytes:
 def _translated(error: exceptions.PyreqwestError) -> TransportError:
     if isinstance(error, exceptions.RequestTimeoutError):
         return TransportError(FailureKind.TIMEOUT, LATE)
-    if isinstance(error, exceptions.ConnectError):
-        return TransportError(FailureKind.OVERLOADED, "No connection could be made.")
     if isinstance(error, exceptions.BuilderError):
         return _bad_address()
     return TransportError(FailureKind.BAD_RESPONSE, BROKEN)
+
+
+def _causes_of(error: exceptions.PyreqwestError) -> list[exceptions.Cause]:
+    if not isinstance(error, exceptions.DetailedPyreqwestError) or error.details is None:
+        return []
+    return error.details["causes"] or []
 
 
 def _bad_address() -> TransportError:

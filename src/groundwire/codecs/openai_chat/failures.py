@@ -154,7 +154,8 @@ def _word(value: Any) -> str | None:
 def encode_error(failure: Failure) -> tuple[int, JsonObject]:
     """Status and body for a client. An overload that only Anthropic has a status for becomes 503."""
     kind_word, code = _WORDS[failure.kind]
-    status = failure.status if kind_of_status(failure.status) is failure.kind else STATUS_OF[failure.kind]
+    is_own = failure.status >= 300 and kind_of_status(failure.status) is failure.kind
+    status = failure.status if is_own else STATUS_OF[failure.kind]
     error: JsonObject = {
         "message": failure.message,
         "type": kind_word,

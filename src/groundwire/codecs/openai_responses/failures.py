@@ -121,7 +121,8 @@ def _kind_of(code: str | None, error_type: str | None, message: str, status: int
 
 def encode_error(failure: Failure) -> tuple[int, JsonObject]:
     """The status and the body that a client of this dialect expects."""
-    status = failure.status if kind_of_status(failure.status) is failure.kind else STATUS_OF[failure.kind]
+    is_own = failure.status >= 300 and kind_of_status(failure.status) is failure.kind
+    status = failure.status if is_own else STATUS_OF[failure.kind]
     return 503 if status == 529 else status, {"error": write_error(failure)}
 
 
