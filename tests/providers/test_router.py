@@ -2,7 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.errors import ProviderError
+from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import (
     CallItem,
@@ -117,6 +117,22 @@ async def test_a_fallback_that_is_not_set_up_never_hides_the_real_failure_and_th
         REQUEST, options
     )
     assert reply.text == "from the spare"
+
+
+async def test_when_nobody_answers_the_error_says_what_each_model_came_to():
+    first, second = Recording(failing(FailureKind.RATE_LIMIT)), Recording(failing(FailureKind.SERVER))
+    options = SendOptions(fallbacks=("claude-opus-5", "spare"))
+    with pytest.raises(ProviderError) as caught:
+        await router(first, second).complete(REQUEST, options)
+    assert caught.value.failure.kind is FailureKind.SERVER
+    assert caught.value.message == (
+        "No model answered. main: no claude-opus-5: The model 'claude-opus-5' is not known: "
+        "no key and no base URL for anthropic is set. spare: no"
+    )
+    first, second = Recording(failing(FailureKind.RATE_LIMIT)), Recording(failing(FailureKind.SERVER))
+    with pytest.raises(ProviderError) as streamed:
+        _ = [part async for part in router(first, second).stream(REQUEST, options)]
+    assert streamed.value.failure == caught.value.failure
 
 
 async def test_a_name_that_leads_nowhere_goes_to_its_fallback_and_is_reported_without_one():
@@ -246,3 +262,11 @@ async def test_a_conversation_that_only_the_provider_has_is_never_continued_else
         await router(first, second).complete(bound, SendOptions(fallbacks=("spare", "one/small")))
     assert caught.value.failure.kind is FailureKind.SERVER
     assert ([request.model for request in first.asked], second.asked) == (["main", "small"], [])
+
+
+@pytest.mark.parametrize("timeout", [-1, -0.001, 86_400.5, float("nan"), float("inf")])
+def test_a_time_limit_that_is_none_is_refused_by_its_name(timeout):
+    with pytest.raises(ConfigError) as caught:
+        SendOptions(timeout=timeout)
+    assert caught.value.message == f"timeout must be seconds from 0 to 86400, not {timeout}."
+    assert [SendOptions(timeout=fine).timeout for fine in (0, 86_400)] == [0, 86_400]

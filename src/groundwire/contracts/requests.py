@@ -8,10 +8,14 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec import Struct, field
 
 from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.messages import Item, Private, TextPart
 
 Dialect: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 DIALECTS: tuple[Dialect, ...] = ("openai-chat", "openai-responses", "anthropic", "gemini")
+
+
+_LONGEST = 86_400
 
 
 class FunctionTool(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="function"):
@@ -118,3 +122,7 @@ class SendOptions(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     response_transforms: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
     timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and not 0 <= self.timeout <= _LONGEST:
+            raise ConfigError(f"timeout must be seconds from 0 to {_LONGEST}, not {self.timeout}.")

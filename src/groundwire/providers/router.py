@@ -6,6 +6,7 @@ other model can read it. What was meant for one provider only (its own options a
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -23,6 +24,9 @@ _FINAL = frozenset(
 )
 """Failures of the request itself: another model would be asked the same wrong thing."""
 
+_Failed: TypeAlias = tuple[str, ProviderError]
+"""A model by the name that it was asked for, and what came of it."""
+
 _NO_OPTIONS = SendOptions()
 
 
@@ -34,39 +38,43 @@ class ModelRouter:
         self._providers = dict(providers)
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
-        failed: ProviderError | None = None
+        failed: list[_Failed] = []
         for name in self._names(request, options):
             try:
                 route, provider = self._find(name)
-                reply = await provider.complete(self._addressed(request, route, after=failed), options)
+                reply = await provider.complete(self._addressed(request, route, is_fallback=bool(failed)), options)
             except ProviderError as error:
-                failed = _going_on(error, after=failed)
+                failed.append((name, error))
+                if error.failure.kind in _FINAL:
+                    break
             else:
-                return replace(reply, warnings=(*_notes(request, route, failed), *reply.warnings))
-        raise failed or _nobody(request.model)
+                return replace(reply, warnings=(*_notes(route, failed), *reply.warnings))
+        raise _summary(failed)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
-        failed: ProviderError | None = None
+        failed: list[_Failed] = []
         for name in self._names(request, options):
             passed_on = False
             try:
                 route, provider = self._find(name)
-                addressed = self._addressed(request, route, after=failed)
+                addressed = self._addressed(request, route, is_fallback=bool(failed))
                 async with aclosing(provider.stream(addressed, options)) as parts:
                     async for part in parts:
                         passed_on = True
                         if isinstance(part, ReplyEnded):
-                            notes = (*_notes(request, route, failed), *part.reply.warnings)
+                            notes = (*_notes(route, failed), *part.reply.warnings)
                             yield ReplyEnded(reply=replace(part.reply, warnings=notes))
                         else:
                             yield part
             except ProviderError as error:
                 if passed_on:
                     raise
-                failed = _going_on(error, after=failed)
+                failed.append((name, error))
+                if error.failure.kind in _FINAL:
+                    break
             else:
                 return
-        raise failed or _nobody(request.model)
+        raise _summary(failed)
 
     def locate(self, name: str) -> tuple[str, str]:
         """Who is asked for a model, and by which name; nobody, for a name that leads nowhere."""
@@ -96,8 +104,8 @@ class ModelRouter:
             if not is_bound or self.locate(name)[0] == self.locate(request.model)[0]:
                 yield name
 
-    def _addressed(self, request: ModelRequest, route: Route, *, after: ProviderError | None) -> ModelRequest:
-        if after is None:
+    def _addressed(self, request: ModelRequest, route: Route, *, is_fallback: bool) -> ModelRequest:
+        if not is_fallback:
             return replace(request, model=route.model)
         if route.provider != self.locate(request.model)[0]:
             request = without_own_options(request)
@@ -142,17 +150,21 @@ def _public_part(part: Part) -> Part:
     return replace(part, private={}) if isinstance(part, MediaPart) and part.private else part
 
 
-def _going_on(error: ProviderError, *, after: ProviderError | None) -> ProviderError:
-    """The failure to report if nobody answers: the last, unless that is only a fallback that is not set up."""
-    if error.failure.kind in _FINAL:
-        raise error
-    return after if after is not None and error.failure.code == UNKNOWN_MODEL else error
+def _summary(failed: list[_Failed]) -> ProviderError:
+    """The failure to report when nobody answers: the last of a provider, with what each model that was named came to."""
+    errors = [error for _, error in failed]
+    told = next((error for error in reversed(errors) if error.failure.code != UNKNOWN_MODEL), errors[0])
+    if len(failed) == 1:
+        return told
+    message = " ".join(["No model answered.", *(f"{name}: {error.message}" for name, error in failed)])
+    return ProviderError(replace(told.failure, message=message), hint=told.hint)
 
 
-def _notes(request: ModelRequest, route: Route, failed: ProviderError | None) -> tuple[WireWarning, ...]:
-    if failed is None:
+def _notes(route: Route, failed: list[_Failed]) -> tuple[WireWarning, ...]:
+    if not failed:
         return ()
-    message = f"{request.model} failed ({failed.failure.kind}); {route.provider}/{route.model} answered."
+    asked = ", ".join(f"{name} failed ({error.failure.kind})" for name, error in failed)
+    message = f"{asked}; {route.provider}/{route.model} answered."
     return (WireWarning(code="fallback_used", path="model", message=message),)
 
 
