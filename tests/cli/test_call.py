@@ -294,3 +294,9 @@ def test_progress_is_not_shown_to_whoever_asks_for_json(project, run, add_tool):
 def test_only_an_action_that_crashed_is_said_to_have_had_an_effect_perhaps(project, run, add_tool, category, lines):
     add_tool("crash", "def execute():\n    raise ValueError\n", category=category, policy={"blocking": True})
     assert run("call", "crash").stdout.splitlines() == lines
+
+
+def test_arguments_from_an_empty_standard_input_are_missed_by_name(run, project):
+    done = run("call", "get_weather", "-", input="")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("error[invalid_json]: There was nothing on standard input.\n")

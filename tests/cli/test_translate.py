@@ -69,7 +69,6 @@ def test_the_model_of_a_gemini_request_comes_from_the_command_line(runner):
             "invalid_body",
             r"messages\[0\]",
         ),
-        (b'{"error":{"message":"quota","type":"x"}}', "response", "provider_error", "quota"),
         (b"no events here", "stream", "invalid_body", "no events"),
     ],
 )
@@ -128,7 +127,9 @@ def test_a_stream_that_was_cut_is_written_as_far_as_it_came_and_the_command_fail
         done = run(runner, cut, "--from", "openai-chat", "--to", target, "--kind", "stream")
         assert done.exit_code == 1
         assert done.stdout
-        assert done.stderr.splitlines()[-1] == "error[provider_error]: The stream was cut before its end."
+        assert (
+            done.stderr.splitlines()[-1] == "error[provider_error]: The stream was cut before its end. (bad_response)"
+        )
     assert json.loads(done.stdout)["finish"]["reason"] == "incomplete"
 
 
@@ -137,7 +138,7 @@ def test_an_error_inside_a_stream_is_written_and_the_command_fails(runner):
     done = run(runner, body, "--from", "openai-chat", "--to", "anthropic", "--kind", "stream")
     assert done.exit_code == 1
     assert '"type":"error"' in done.stdout
-    assert done.stderr.splitlines()[-1] == "error[provider_error]: quota"
+    assert done.stderr.splitlines()[-1] == "error[provider_error]: quota (server, status 500)"
 
 
 def test_an_answer_without_a_time_gets_the_present_one(runner):
@@ -145,3 +146,37 @@ def test_an_answer_without_a_time_gets_the_present_one(runner):
     before = int(time.time())
     done = run(runner, body, "--from", "gemini", "--to", "openai-chat", "--kind", "response")
     assert before <= json.loads(done.stdout)["created"] <= time.time()
+
+
+def test_an_error_instead_of_an_answer_is_written_in_the_other_api_and_the_command_fails(runner):
+    body = {"error": {"message": "Slow down.", "type": "rate_limit_error", "code": "rate_limit_exceeded"}}
+    done = run(runner, body, "--from", "openai-chat", "--to", "gemini", "--kind", "response")
+    assert done.exit_code == 1
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], error["message"], error["status"]) == (429, "Slow down.", "RESOURCE_EXHAUSTED")
+    assert done.stderr == "error[provider_error]: Slow down. (rate_limit, status 429)\n"
+    done = run(runner, body, "--from", "openai-chat", "--to", "canonical", "--kind", "response")
+    assert (done.exit_code, json.loads(done.stdout)["kind"]) == (1, "rate_limit")
+
+
+@pytest.mark.parametrize("nothing", [b"", b" \n"])
+def test_an_empty_input_is_named_as_that(runner, nothing):
+    done = run(runner, nothing, "--from", "openai-chat", "--to", "gemini")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "error[invalid_json]: There was nothing on standard input.\nhint: pipe it in, or name a file behind <\n"
+    )
+
+
+def test_a_file_as_an_argument_is_pointed_to_standard_input(runner):
+    done = run(runner, CHAT, "--from", "openai-chat", "--to", "gemini", "body.json")
+    assert done.exit_code == 2
+    assert "translate reads standard input: groundwire translate … < body.json" in done.stderr
+
+
+def test_canonical_output_has_no_notes_of_codecs_in_it(runner):
+    body = {"model": "m", "input": "hi", "stream": False, "store": False, "metadata": {"_own": "kept"}}
+    done = run(runner, body, "--from", "openai-responses", "--to", "canonical")
+    assert json.loads(done.stdout)["extras"] == {"openai-responses": {"metadata": {"_own": "kept"}, "store": False}}
+    del body["store"], body["metadata"]
+    assert "extras" not in json.loads(run(runner, body, "--from", "openai-responses", "--to", "canonical").stdout)

@@ -1,12 +1,12 @@
 """`groundwire call`: one call, carried out like a model's, with its envelope on stdout and nothing else there."""
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from groundwire.cli.options import TEXT, global_options, json_option, registry_option, tenant_option
 from groundwire.cli.output import clean, nearest, note, one_line, pretty_json, print_json, print_text, reserved_stdout
+from groundwire.cli.stdin import read_stdin
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -73,7 +73,7 @@ def _read_arguments(arguments: str) -> str:
     """The argument text. What is not JSON is the runtime's to refuse; what is not text cannot even be recorded."""
     try:
         if arguments == "-":
-            return sys.stdin.buffer.read().decode("utf-8-sig")
+            return read_stdin().decode("utf-8-sig")
         arguments.encode()
     except UnicodeError:
         raise click.BadParameter("the arguments are not UTF-8", param_hint="ARGS_JSON") from None

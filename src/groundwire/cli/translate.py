@@ -8,13 +8,14 @@ import click
 
 from groundwire.cli.options import global_options
 from groundwire.cli.output import print_json
+from groundwire.cli.stdin import read_stdin
 from groundwire.contracts.requests import DIALECTS, Dialect
 
 if TYPE_CHECKING:
     from groundwire.contracts.errors import WireError
 
 
-@click.command()
+@click.command(context_settings={"allow_extra_args": True})
 @click.option("--from", "source", type=click.Choice(DIALECTS), required=True, help="The dialect of what is read.")
 @click.option(
     "--to", "target", type=click.Choice([*DIALECTS, "canonical"]), required=True, help="The dialect to write."
@@ -30,17 +31,23 @@ if TYPE_CHECKING:
     "--model", default="", help="The model's name, where the body does not say it (Gemini) or another is meant."
 )
 @global_options()
-def translate(source: str, target: str, kind: str, model: str) -> None:
+@click.pass_context
+def translate(context: click.Context, source: str, target: str, kind: str, model: str) -> None:
     """Read a body of one model API on stdin and write it in another.
 
     What the other API cannot say is reported on stderr, one JSON object per line. `--to canonical` shows what was
-    understood. A stream that was cut, or that reports an error, is written as far as it came, and the command fails.
+    understood. An error that a provider reports is written in the other API's words, a stream that was cut as far as it
+    came; then the command fails.
     """
+    from msgspec.structs import replace
+
     from groundwire.codecs.dialects import Kind
     from groundwire.codecs.dialects import translate as translate_body
     from groundwire.contracts.errors import ProviderError, WireError
 
-    data = sys.stdin.buffer.read()
+    if context.args:
+        raise click.UsageError(f"translate reads standard input: groundwire translate … < {context.args[0]}")
+    data = read_stdin()
     try:
         done = translate_body(
             data,
@@ -57,7 +64,8 @@ def translate(source: str, target: str, kind: str, model: str) -> None:
         print_json(warning, file=sys.stderr)
     click.echo(done.body, nl=not done.body.endswith(b"\n"))
     if done.failure is not None:
-        raise ProviderError(done.failure)
+        told = f"{done.failure.kind}, status {done.failure.status}" if done.failure.status else done.failure.kind
+        raise ProviderError(replace(done.failure, message=f"{done.failure.message} ({told})"))
 
 
 def _hint(data: bytes, source: str, kind: str, error: "WireError") -> str:

@@ -4,7 +4,7 @@ Sits above the codecs, which do not know each other, and below everybody who spe
 """
 
 from collections.abc import Mapping
-from typing import Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -13,11 +13,13 @@ from msgspec.structs import replace
 from groundwire.codecs import anthropic_messages, gemini, openai_chat, openai_responses
 from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.wire.json import dump, read_object, read_value
+from groundwire.codecs.wire.private import visible
 from groundwire.codecs.wire.recognition import answered_by, looks_like, streamed_by
 from groundwire.codecs.wire.warnings import Encoded
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.errors import ProviderError, WireError
+from groundwire.contracts.errors import WireError
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.messages import Private
 from groundwire.contracts.replies import (
     FinishReason,
     Reply,
@@ -34,7 +36,7 @@ Kind: TypeAlias = Literal["request", "response", "stream"]
 Profile: TypeAlias = openai_chat.Profile | openai_responses.Profile | anthropic_messages.Profile | gemini.Profile
 _OwnProfile_contra = TypeVar("_OwnProfile_contra", contravariant=True)
 
-_CUT = Failure(kind=FailureKind.BAD_RESPONSE, message="The stream was cut before its end.", status=502)
+_CUT = Failure(kind=FailureKind.BAD_RESPONSE, message="The stream was cut before its end.", status=0)
 
 
 class ReplyDecoder(Protocol):
@@ -115,7 +117,10 @@ def codec_of(dialect: Dialect) -> Codec[Profile]:
 
 
 class Translation(Struct, frozen=True, kw_only=True):
-    """`failure` is why a stream did not come to its end: it was cut, or reports an error. `body` tells what came."""
+    """`failure` is what a response or a stream reports instead of an answer, or that a stream was cut.
+
+    `body` is then the error in the target's words, or what came of the stream.
+    """
 
     body: bytes
     warnings: tuple[WireWarning, ...] = ()
@@ -144,8 +149,7 @@ def translate(
     """The bytes of one dialect in another; `canonical` shows what was understood.
 
     `model` is the model's name where the bytes do not say it or another is meant, `created` the time of an answer that
-    does not say when it was made, for dialects that want one. Raises WireError for bytes that are not of the source dialect, NotExpressible for what the target cannot say, and
-    ProviderError for a response that reports an error.
+    does not say when it was made, for dialects that want one. Raises WireError for bytes that are not of the source dialect, and NotExpressible for what the target cannot say.
     """
     try:
         if kind == "request":
@@ -204,7 +208,8 @@ def _translate_response(data: bytes, source: Dialect, target: Target, model: str
     body = read_object(data)
     failure = codec_of(source).failure_in(body)
     if failure is not None:
-        raise ProviderError(failure)
+        written = show(failure) if target == "canonical" else dump(codec_of(target).encode_error(failure)[1])
+        return Translation(body=written, failure=failure)
     reply = codec_of(source).decode_response(body)
     if model:
         reply = replace(reply, model=model)
@@ -230,7 +235,7 @@ def _translate_stream(data: bytes, source: Dialect, target: Target, model: str, 
         body = b"".join([encoder.feed(part) for part in parts]) + encoder.finish()
         return Translation(body=body, warnings=encoder.warnings, failure=failure)
     if isinstance(last, ReplyFailed):
-        raise ProviderError(last.failure)
+        return Translation(body=show(last.failure), failure=failure)
     if not isinstance(last, ReplyEnded):
         raise WireError("The stream has no end.")
     return Translation(body=show(last.reply), failure=failure)
@@ -244,6 +249,28 @@ def _renamed(part: ReplyPart, model: str) -> ReplyPart:
     return part
 
 
-def show(value: ModelRequest | Reply) -> bytes:
-    """A canonical value as JSON that is the same for the same value: members in their order, defaults left out."""
-    return msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2)
+def show(value: ModelRequest | Reply | Failure) -> bytes:
+    """A canonical value as JSON that is the same for the same value: members in their order, defaults left out.
+
+    Without the notes that codecs keep on the shape that something had on the wire.
+    """
+    return msgspec.json.format(msgspec.json.encode(_without_notes(value), order="deterministic"), indent=2)
+
+
+def _without_notes(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_without_notes, value))
+    if not isinstance(value, Struct):
+        return value
+    members = {name: getattr(value, name) for name in value.__struct_fields__}
+    return replace(
+        value,
+        **{
+            name: _public(member) if name in ("private", "extras") else _without_notes(member)
+            for name, member in members.items()
+        },
+    )
+
+
+def _public(private: Private) -> Private:
+    return {dialect: shown for dialect, members in private.items() if (shown := visible(members))}
