@@ -2,10 +2,12 @@
 
 import logging
 import os
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -16,9 +18,19 @@ from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.ports import Clock, Flags, Provider, Store, Telemetry, TokenEstimator
 from groundwire.contracts.replies import WireWarning
 from groundwire.contracts.requests import Dialect
-from groundwire.contracts.shapes import did_you_mean, explain_misfit
-from groundwire.providers.catalogue import Catalogue, ModelEntry, ProviderInfo
-from groundwire.providers.endpoints import ANY_KEY, AUTH_OF, Auth, Endpoint, checked_url, endpoints_from, shown_url
+from groundwire.contracts.shapes import did_you_mean, explain_misfit, name_entry
+from groundwire.providers.catalogue import BUILT_IN, Catalogue, ModelEntry, ProviderInfo
+from groundwire.providers.endpoints import (
+    ANY_KEY,
+    AUTH_OF,
+    VENDORS,
+    Auth,
+    Endpoint,
+    checked_url,
+    endpoint_from,
+    endpoints_from,
+    shown_url,
+)
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.router import ModelRouter
 from groundwire.providers.secrets import Secret
@@ -43,6 +55,9 @@ DEFAULT_STORE = "sqlite:///groundwire.db"
 MEMORY = "memory://"
 SIMULATED = "sim"
 """The provider that is always there: a scripted model in this process."""
+
+_PROVIDER_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_Made = TypeVar("_Made")
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -187,10 +202,17 @@ def open_models(
         providers["local"] = LocalProvider(local.path, context_size=local.context_size, threads=local.threads)
     for name, endpoint in endpoints.items():
         providers[name] = _http_provider(endpoint, clock)
-    default = _default_provider(settings, environ, endpoints)
-    if default and default not in providers:
-        raise ConfigError(f"The default provider {default!r} is not set up.", hint=f"there are {', '.join(providers)}")
-    return ModelRouter(Catalogue(settings.models, providers=providers, default_provider=default), providers)
+    return ModelRouter(_catalogue(settings, environ, endpoints, providers), providers)
+
+
+def _catalogue(
+    settings: Settings, environ: Mapping[str, str], remote: Mapping[str, object], providers: Iterable[str]
+) -> Catalogue:
+    names = tuple(providers)
+    default = _default_provider(settings, environ, remote)
+    if default and default not in names:
+        raise ConfigError(f"The default provider {default!r} is not set up.", hint=f"there are {', '.join(names)}")
+    return Catalogue(settings.models, providers=names, default_provider=default)
 
 
 def list_providers(settings: Settings, environ: Mapping[str, str]) -> tuple[ProviderInfo, ...]:
@@ -198,7 +220,7 @@ def list_providers(settings: Settings, environ: Mapping[str, str]) -> tuple[Prov
     found = [ProviderInfo(name=SIMULATED)]
     if settings.local.path:
         found.append(ProviderInfo(name="local"))
-    endpoints = endpoints_from(environ)
+    endpoints = _readable_endpoints(environ, [])
     for name, endpoint in endpoints.items():
         if name not in settings.providers:
             has_key = endpoint.key.reveal() != ANY_KEY
@@ -210,6 +232,32 @@ def list_providers(settings: Settings, environ: Mapping[str, str]) -> tuple[Prov
         found.append(info)
     default = _default_provider(settings, environ, {**endpoints, **settings.providers})
     return tuple(msgspec.structs.replace(info, is_default=info.name == default) for info in found)
+
+
+def list_models(settings: Settings, environ: Mapping[str, str]) -> tuple[tuple[ModelEntry, ...], tuple[str, ...]]:
+    """The catalogue, and everything for which `open_models` would refuse the settings, one sentence each."""
+    problems: list[str] = []
+    remote: dict[str, object] = {**_readable_endpoints(environ, problems), **settings.providers}
+    for name, wanted in settings.providers.items():
+        _noting(problems, partial(_endpoint, name, wanted, environ))
+    _noting(problems, partial(scripted_model, settings.simulator))
+    names = (SIMULATED, *(("local",) if settings.local.path else ()), *remote)
+    catalogue = _noting(problems, partial(_catalogue, settings, environ, remote, names))
+    return catalogue.entries if catalogue is not None else (*BUILT_IN, *settings.models), tuple(problems)
+
+
+def _readable_endpoints(environ: Mapping[str, str], problems: list[str]) -> dict[str, Endpoint]:
+    found = {name: _noting(problems, partial(endpoint_from, environ, name)) for name in VENDORS}
+    return {name: endpoint for name, endpoint in found.items() if endpoint is not None}
+
+
+def _noting(problems: list[str], make: Callable[[], _Made]) -> _Made | None:
+    """What is made, or None and a note on why it cannot be."""
+    try:
+        return make()
+    except ConfigError as error:
+        problems.append(error.message)
+        return None
 
 
 def _default_provider(settings: Settings, environ: Mapping[str, str], remote: Mapping[str, object]) -> str:
@@ -336,10 +384,15 @@ def _checked(values: object, source: str) -> Settings:
         settings = msgspec.convert(msgspec.to_builtins(values), Settings)
     except msgspec.ValidationError as error:
         fault, hint = explain_misfit(str(error), Settings)
+        fault = name_entry(fault, str(error), msgspec.to_builtins(values), Settings)
         hint = hint or "docs/reference/settings.md lists every setting"
         raise ConfigError(f"{source}: {fault}", hint=hint) from None
     except TypeError as error:
         raise ConfigError(f"{source}: {error}") from None
+    for name in settings.providers:
+        if not _PROVIDER_NAME.fullmatch(name):
+            fault = f"providers: {name!r} is no name for a provider"
+            raise ConfigError(f"{source}: {fault}", hint="names have letters, digits, dots, - and _ only")
     for index, rule in enumerate(settings.policies):
         for name in rule.profiles:
             if name and name not in settings.profiles:

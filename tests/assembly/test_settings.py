@@ -53,7 +53,7 @@ def test_a_size_may_be_nothing_but_not_less(tmp_path, name):
 @pytest.mark.parametrize("value", ["nan", "-1", "-0.001", "inf"])
 def test_a_budget_that_is_no_amount_is_refused(tmp_path, value):
     with pytest.raises(
-        ConfigError, match=r"profiles\[\.\.\.\]\.limits\.budget\[0\]\.max: it must be a number at least 0"
+        ConfigError, match=r"profiles\.guest\.limits\.budget\[0\]\.max: it must be a number at least 0"
     ):
         load(tmp_path, f"[profiles.guest]\nlimits = {{ budget = [{{ name = 'calls', max = {value} }}] }}")
 
@@ -73,7 +73,7 @@ def test_a_budget_of_any_amount_is_taken_also_of_nothing(tmp_path, value):
         ("[leger]\nleaseSeconds = 1", "leger: there is no such name", "ledger"),
         ("[ledger]\nlease_seconds = 1", "ledger.lease_seconds: there is no such name", "leaseSeconds"),
         ("[[policies]]\nlimits = { hardMS = 1 }", "policies[0].limits.hardMS: there is no such name", "hardMs"),
-        ("[profiles.guest]\nmaxRefusal = 3", "profiles[...].maxRefusal: there is no such name", "maxRefusals"),
+        ("[profiles.guest]\nmaxRefusal = 3", "profiles.guest.maxRefusal: there is no such name", "maxRefusals"),
         ("[profiles.guest]\n[[policies]]\nprofiles = ['gest']", "there is no profile 'gest'", "guest"),
     ],
 )

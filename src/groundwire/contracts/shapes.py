@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from typing import Any
 
 import msgspec
 from msgspec import inspect
@@ -32,6 +33,18 @@ def explain_misfit(message: str, kind: type[msgspec.Struct]) -> tuple[str, str]:
     if bounds:
         return f"{prefix}it must be {bounds[0]}", ""
     return f"{prefix}{fault[:1].lower()}{fault[1:]}", ""
+
+
+def name_entry(fault: str, message: str, values: Any, kind: type[msgspec.Struct]) -> str:
+    """The fault with the name of the entry of a table that it is in, which msgspec does not tell."""
+    for section, entries in values.items() if isinstance(values, dict) else ():
+        for name, entry in entries.items() if isinstance(entries, dict) else ():
+            try:
+                msgspec.convert({section: {name: entry}}, kind)
+            except msgspec.ValidationError as error:
+                if str(error) == message:
+                    return fault.replace(f"{section}[...]", f"{section}.{name}", 1)
+    return fault
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

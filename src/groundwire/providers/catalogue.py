@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.replies import Usage
+from groundwire.contracts.shapes import did_you_mean
 
 _PREFIXES = (
     (re.compile(r"gpt-|chatgpt-|o[1-9](?:-|$)|codex-"), "openai"),
@@ -21,6 +23,9 @@ _PREFIXES = (
     (re.compile(r"(?:models/)?(?:gemini|gemma)-"), "gemini"),
 )
 
+
+_VENDORS = frozenset({"openai", "anthropic", "gemini", "openrouter", "local", "sim"})
+"""Providers that may be named although they are not set up: their key is perhaps elsewhere."""
 
 UNKNOWN_MODEL = "model_not_found"
 """The code of a failure that no provider gave: a name leads nowhere here."""
@@ -95,7 +100,10 @@ class Route(Struct, frozen=True, kw_only=True):
 
 
 class Catalogue:
-    """The entries, found by id or alias. Later entries win over built-in ones of the same name."""
+    """The entries, found by id or alias. Own entries win over built-in ones of the same name.
+
+    Two own entries of one name, and those that lead to providers or fallbacks which nobody knows, are ConfigErrors.
+    """
 
     def __init__(
         self, entries: Iterable[ModelEntry] = (), *, providers: Iterable[str] = (), default_provider: str = ""
@@ -110,10 +118,17 @@ class Catalogue:
             self._entries[entry.id] = entry
             for name in (entry.id, *entry.aliases):
                 self._by_name[name] = entry
+        if self.providers:
+            for entry in own:
+                self._refuse_unknown(entry)
 
     @property
     def entries(self) -> tuple[ModelEntry, ...]:
-        return tuple(self._entries.values())
+        """Each with the aliases that lead to it."""
+        return tuple(
+            replace(entry, aliases=tuple(name for name in entry.aliases if self._by_name[name].id == entry.id))
+            for entry in self._entries.values()
+        )
 
     def find(self, name: str) -> Route:
         """Where this name leads, or a ProviderError of kind not_found with the nearest names."""
@@ -141,6 +156,22 @@ class Catalogue:
             return ()
         return entry.fallbacks if entry is not None else ()
 
+    def _refuse_unknown(self, entry: ModelEntry) -> None:
+        known = _VENDORS.union(self.providers)
+        if entry.provider not in known:
+            raise ConfigError(
+                f"The model {entry.id!r} is asked at {entry.provider!r}, which is no provider.",
+                hint=f"there are {', '.join(self.providers)}",
+            )
+        for name in entry.fallbacks:
+            is_named = any(name.partition(separator)[0] in known for separator in "/:" if separator in name)
+            is_known = name in self._by_name or any(pattern.match(name) for pattern, _ in _PREFIXES)
+            if not (is_named or is_known or self.default_provider):
+                raise ConfigError(
+                    f"The model {entry.id!r} falls back to {name!r}, which is not known.",
+                    hint=did_you_mean(name, self._by_name) or "name it provider/model",
+                )
+
     def _unknown(self, name: str) -> ProviderError:
         near = difflib.get_close_matches(name, self._by_name, n=3)
         wanted = next((provider for pattern, provider in _PREFIXES if pattern.match(name)), None)
@@ -157,8 +188,11 @@ class Catalogue:
 
 
 def _refuse_shared_names(entries: tuple[ModelEntry, ...]) -> None:
-    owners: dict[str, str] = {}
+    owners: dict[str, ModelEntry] = {}
     for entry in entries:
-        for name in (entry.id, *entry.aliases):
-            if owners.setdefault(name, entry.id) != entry.id:
-                raise ConfigError(f"The model name {name!r} belongs to {owners[name]!r} and to {entry.id!r}.")
+        for name in dict.fromkeys((entry.id, *entry.aliases)):
+            if name in owners and owners[name].id == entry.id:
+                raise ConfigError(f"The model {entry.id!r} is there twice.")
+            if name in owners:
+                raise ConfigError(f"The model name {name!r} belongs to {owners[name].id!r} and to {entry.id!r}.")
+            owners[name] = entry

@@ -4,7 +4,7 @@ Base URLs are read as each vendor's own SDK reads them: OpenAI's with `/v1`, Ant
 URL ends in `/publishers/google`; OpenRouter's is base plus prefix.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote, urlsplit
 
@@ -93,12 +93,12 @@ def headers_of(endpoint: Endpoint, *, stream: bool) -> dict[str, str]:
 
 def endpoints_from(environ: Mapping[str, str]) -> dict[str, Endpoint]:
     """The providers that the environment names: by a key, or by a base URL alone (then any key will do)."""
-    found = {}
-    for make in (_openai, _anthropic, _gemini, _openrouter):
-        endpoint = make(environ)
-        if endpoint is not None:
-            found[endpoint.name] = endpoint
-    return found
+    return {endpoint.name: endpoint for name in VENDORS if (endpoint := endpoint_from(environ, name)) is not None}
+
+
+def endpoint_from(environ: Mapping[str, str], vendor: str) -> Endpoint | None:
+    """The same for one vendor."""
+    return VENDORS[vendor](environ)
 
 
 def _openai(environ: Mapping[str, str]) -> Endpoint | None:
@@ -129,14 +129,17 @@ def _plain(
 
 def shown_url(url: str) -> str:
     """The address without what may be a credential in it: user, password and query."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # what Python says of a bracket that is not closed
+        return "[not an address]"
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def checked_url(url: str, setting: str) -> str:
-    parts = urlsplit(url)
+    parts = urlsplit(shown_url(url))
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ConfigError(f"{setting} must be an address with http:// or https://, not {url!r}.")
+        raise ConfigError(f"{setting} must be an address with http:// or https://, not {shown_url(url)!r}.")
     return url
 
 
@@ -170,3 +173,11 @@ def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
     if not 0 <= seconds < 1e9:
         raise ConfigError(f"{name} must be a number of seconds, 0 or more, not {text!r}.")
     return seconds
+
+
+VENDORS: dict[str, Callable[[Mapping[str, str]], Endpoint | None]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "openrouter": _openrouter,
+}
