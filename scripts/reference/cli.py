@@ -17,7 +17,8 @@ def generate() -> str:
         "Every command and option of `groundwire`. `groundwire COMMAND --help` says the same. Listings take `--json`.",
         table(("command", "what it does"), ((code(name), text) for name, text in COMMANDS.items())),
         "The exit code is 0 on success, 1 when something failed or was refused, 2 for a wrong command line; [`chat`](#groundwire-chat) has more. Errors are one "
-        "line on stderr, `error[code]: message`, with [these codes](errors.md#raised-errors).",
+        "line on stderr, `error[code]: message`, with [these codes](errors.md#raised-errors); `os_error` is a file or device "
+        "that the system refuses, and `internal_error` a mistake of ours.",
         "## Options of every command",
         "They may stand before the command's name or after its arguments.",
         table(("option", "meaning"), _options(main, context)),

@@ -52,9 +52,7 @@ def test_a_size_may_be_nothing_but_not_less(tmp_path, name):
 
 @pytest.mark.parametrize("value", ["nan", "-1", "-0.001", "inf"])
 def test_a_budget_that_is_no_amount_is_refused(tmp_path, value):
-    with pytest.raises(
-        ConfigError, match=r"profiles\.guest\.limits\.budget\[0\]\.max: it must be a number at least 0"
-    ):
+    with pytest.raises(ConfigError, match=r"profiles\.guest\.limits\.budget\[0\]\.max: it must be a number at least 0"):
         load(tmp_path, f"[profiles.guest]\nlimits = {{ budget = [{{ name = 'calls', max = {value} }}] }}")
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import signal
+import socket
 import sys
 from pathlib import Path
 
@@ -122,13 +123,26 @@ async def test_it_misbehaves_by_plan(empty):
 
 
 def test_a_port_that_is_taken_is_a_clear_error(groundwire, empty):
-    import socket
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = groundwire("simulate", "--port", str(port))
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"error[config_error]: Port {port} of 127.0.0.1 is in use.\nhint: choose another with --port; 0 takes a free one\n"
+    )
 
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        result = groundwire("simulate", "--port", taken.getsockname()[1])
-    assert (result.returncode, "error[os_error]" in result.stderr) == (1, True)
+
+@pytest.mark.parametrize(
+    ("host", "message"),
+    [
+        ("nobody.invalid", "The host 'nobody.invalid' is not known."),
+        ("192.0.2.1", "192.0.2.1 is no address of this machine."),
+    ],
+)
+def test_a_host_that_cannot_be_listened_on_is_named(groundwire, empty, host, message):
+    done = groundwire("simulate", "--host", host, "--port", "0")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error[config_error]: {message}\nhint: --host ")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from groundwire.cli.options import global_options, json_option
 from groundwire.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
+    from groundwire.contracts.errors import ConfigError
     from groundwire.simulator.app import Simulator
 
 
@@ -64,12 +65,32 @@ async def _serve(simulator: "Simulator", host: str, port: int, *, as_json: bool)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    await simulator.start(host, port)
+    try:
+        await simulator.start(host, port)
+    except OSError as error:
+        raise _unheard(error, host, port) from None
     try:
         _announce(simulator, as_json=as_json)
         await stopped.wait()
     finally:
         await simulator.close()
+
+
+def _unheard(error: OSError, host: str, port: int) -> "ConfigError":
+    import errno
+    import os
+    import socket
+
+    from groundwire.contracts.errors import ConfigError
+
+    if isinstance(error, socket.gaierror):
+        return ConfigError(f"The host {host!r} is not known.", hint="--host 127.0.0.1 listens on this machine only")
+    if error.errno == errno.EADDRNOTAVAIL:
+        return ConfigError(f"{host} is no address of this machine.", hint="--host 0.0.0.0 listens on all that it has")
+    if error.errno == errno.EADDRINUSE:
+        return ConfigError(f"Port {port} of {host} is in use.", hint="choose another with --port; 0 takes a free one")
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return ConfigError(f"Port {port} of {host} cannot be listened on: {reason}.", hint="choose another with --port")
 
 
 def _announce(simulator: "Simulator", *, as_json: bool) -> None:
