@@ -15,7 +15,7 @@ from groundwire.contracts.errors import NotExpressible, WireError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Message, NativePart, ResultItem, TextPart, say
 from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyFailed
-from groundwire.contracts.requests import DIALECTS, FunctionTool, ModelRequest, Sampling
+from groundwire.contracts.requests import DIALECTS, FunctionTool, ModelRequest, NativeTool, Sampling
 from tests.codecs.recordings import essence, load, plain, recordings
 
 CUTS = 1000
@@ -410,3 +410,34 @@ def test_a_member_for_stored_things_that_is_null_says_nothing(source, body, memb
     body = {**body, member: None}
     target = "anthropic" if source != "anthropic" else "gemini"
     assert translate(dump(body), source, target, model="m").body
+
+
+NATIVE = [
+    ("openai-responses", {"type": "web_search"}, "web_search"),
+    ("anthropic", {"type": "web_search_20250305", "name": "web_search"}, "web_search"),
+    ("gemini", {"googleSearch": {}}, "googleSearch"),
+    ("gemini", {}, "A tool"),
+]
+
+
+@pytest.mark.parametrize(("origin", "value", "name"), NATIVE)
+@pytest.mark.parametrize("target", DIALECTS)
+def test_a_tool_that_is_left_out_is_named(origin, value, name, target):
+    request = ModelRequest(model="m", items=(say("user", "hi"),), tools=(NativeTool(origin=origin, value=value),))
+    told = [
+        (warning.path, warning.message)
+        for warning in codec_of(target).encode_request(request).warnings
+        if warning.code == "tool_dropped"
+    ]
+    left_out = [("tools[0]", f"{name} was left out: only {origin} can run it.")]
+    assert told == ([] if target == origin else left_out)
+
+
+@pytest.mark.parametrize("target", ["anthropic", "openai-responses"])
+def test_several_answers_that_cannot_be_had_are_told_in_the_words_of_the_apis(target):
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "n": 2}
+    (warning,) = translate(dump(body), "openai-chat", target).warnings
+    assert (warning.path, warning.message) == (
+        "sampling.count",
+        "Only one answer can be asked for here, not several (n, candidateCount).",
+    )

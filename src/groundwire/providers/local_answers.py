@@ -132,7 +132,7 @@ def _offered(request: ModelRequest, losses: Losses) -> list[FunctionTool]:
     tools: list[FunctionTool] = []
     for place, tool in enumerate(request.tools):
         if not isinstance(tool, FunctionTool):
-            losses.add("tool_dropped", f"tools[{place}]", f"A tool of {tool.origin} cannot run here.")
+            losses.add_tool(f"tools[{place}]", tool)
         elif choice is None or not choice.names or tool.name in choice.names:
             tools.append(tool)
     return tools

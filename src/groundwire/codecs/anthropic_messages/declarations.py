@@ -56,7 +56,7 @@ def read_tool(value: JsonValue, path: str) -> DeclaredTool:
 def write_tool(tool: DeclaredTool, path: str, names: NameTable, profile: Profile, losses: Losses) -> JsonObject | None:
     if isinstance(tool, NativeTool):
         if tool.origin != DIALECT:
-            losses.add("tool_dropped", path, f"A tool that only {tool.origin} can run was left out.")
+            losses.add_tool(path, tool)
             return None
         name = tool.value.get("name")
         if isinstance(name, str):

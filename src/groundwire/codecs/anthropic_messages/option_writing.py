@@ -113,10 +113,15 @@ def write_sampling(request: ModelRequest, body: JsonObject, profile: Profile, lo
         ("seed", sampling.seed is not None),
         ("presence_penalty", bool(sampling.presence_penalty)),
         ("frequency_penalty", bool(sampling.frequency_penalty)),
-        ("count", sampling.count is not None and sampling.count > 1),
     ):
         if left_out:
-            losses.add("option_dropped", f"sampling.{name}", "The dialect has no such option.")
+            losses.add("option_dropped", f"sampling.{name}", f"The dialect has no {name}.")
+    if sampling.count is not None and sampling.count > 1:
+        losses.add(
+            "option_dropped",
+            "sampling.count",
+            "Only one answer can be asked for here, not several (n, candidateCount).",
+        )
     stops = [stop for stop in sampling.stop if stop and not stop.isspace()]
     if len(stops) < len(sampling.stop):
         losses.add("option_dropped", "sampling.stop", "Stop strings of whitespace alone are refused.")

@@ -71,7 +71,7 @@ def write_tools(
     for place, tool in enumerate(tools):
         if isinstance(tool, NativeTool):
             if tool.origin != DIALECT:
-                losses.add("tool_dropped", f"tools[{place}]", f"Only {tool.origin} can run this tool.")
+                losses.add_tool(f"tools[{place}]", tool)
                 continue
             natives.append(visible(tool.value))
             order.append(natives[-1])

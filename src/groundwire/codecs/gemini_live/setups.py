@@ -307,7 +307,7 @@ def _write_tools(setup: SessionSetup, names: NameTable, losses: Losses) -> list[
             if tool.origin == DIALECT:
                 natives.append(tool.value)
             else:
-                losses.add("tool_dropped", here, f"Only {tool.origin} can run this tool.")
+                losses.add_tool(here, tool)
         elif _is_offered(setup, tool, losses):
             declaration = _write_declaration(tool, names, losses, here)
             groups.setdefault(own_members(tool.private, DIALECT).get("_group"), []).append(declaration)

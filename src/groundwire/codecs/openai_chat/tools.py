@@ -137,7 +137,7 @@ def write_tools(
             if tool.origin == DIALECT:
                 written.append(tool.value)
             else:
-                losses.add("tool_dropped", path, f"A tool that only {tool.origin} can run was left out.")
+                losses.add_tool(path, tool)
         elif tool.private and "_legacy" in own_members(tool.private, DIALECT):
             legacy.append(_write_function(tool, names.declare(tool.name, path), path, profile, losses))
         elif tool.freeform is not None and profile.custom_tools:

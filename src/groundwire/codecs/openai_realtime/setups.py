@@ -283,7 +283,7 @@ def _write_tools(setup: SessionSetup, names: NameTable, losses: Losses) -> list[
             if tool.origin == DIALECT:
                 written.append(tool.value)
             else:
-                losses.add("tool_dropped", here, f"Only {tool.origin} can run this tool.")
+                losses.add_tool(here, tool)
         elif not only or tool.name in only:
             written.append(_write_function(tool, names, losses, here))
     return written

@@ -106,4 +106,8 @@ def write_sampling(sampling: Sampling, body: JsonObject, losses: Losses) -> None
     if sampling.stop:
         losses.add("option_dropped", "sampling.stop", "Stop strings have no equal here.")
     if sampling.count is not None and sampling.count != 1:
-        losses.add("option_dropped", "sampling.count", "Only one answer can be asked for here.")
+        losses.add(
+            "option_dropped",
+            "sampling.count",
+            "Only one answer can be asked for here, not several (n, candidateCount).",
+        )

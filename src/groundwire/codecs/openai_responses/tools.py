@@ -148,7 +148,7 @@ def write_tools(tools: tuple[DeclaredTool, ...], names: NameTable, losses: Losse
             if tool.origin == DIALECT:
                 written.append(tool.value)
             else:
-                losses.add("tool_dropped", path, f"A tool that only {tool.origin} can run was left out.")
+                losses.add_tool(path, tool)
             continue
         entry = _write_function(tool, path, names, losses, profile)
         namespace = own_members(tool.private, DIALECT).get("_namespace")

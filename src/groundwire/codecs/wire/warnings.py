@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from groundwire.codecs.schemas.conversions import SchemaWarning
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.replies import WireWarning
+from groundwire.contracts.requests import NativeTool
 
 __all__ = ["WIRE_WARNINGS", "Encoded", "Losses", "WireWarning"]
 
@@ -79,6 +80,12 @@ class Losses:
     def add_schema(self, path: str, warnings: Iterable[SchemaWarning]) -> None:
         for warning in warnings:
             self.add("schema", path + warning.path, f"{warning.code}: {warning.message}")
+
+    def add_tool(self, path: str, tool: NativeTool) -> None:
+        """A tool that only the provider of another dialect can run, by the name that it has there."""
+        value = tool.value
+        name = value.get("name") or value.get("type") or next(iter(value), "A tool")
+        self.add("tool_dropped", path, f"{name} was left out: only {tool.origin} can run it.")
 
     def taken(self) -> tuple[WireWarning, ...]:
         return tuple(self._found.values()) if self._found else ()
