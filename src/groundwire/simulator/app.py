@@ -1,7 +1,7 @@
 """The simulator: a server that speaks the four HTTP dialects and Gemini Live, and knows nothing but a script.
 
 A request is checked by the rules of its dialect, read by our codec, answered by the scripted model, and sent back as
-the provider would send it, faults included. It keeps no conversation, except responses that OpenAI would store too.
+the provider would send it, faults included. It keeps no conversation, except what its vendor would store too.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from groundwire.contracts.errors import WireError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply
-from groundwire.contracts.requests import ModelRequest
+from groundwire.contracts.requests import Dialect, ModelRequest
 from groundwire.providers.composing import to_reply
 from groundwire.providers.faults import Fault, FaultKind, failure_of
 from groundwire.providers.scripted import ScriptedModel
@@ -43,7 +43,7 @@ from groundwire.simulator.responding import (
     with_one_id,
 )
 from groundwire.simulator.routes import SECRET_HEADERS, Route, keys_in, route_of, without_key
-from groundwire.simulator.stored import StoredResponses
+from groundwire.simulator.stored import StoredResponses, StoredThreads
 
 MODELS = ("gpt-5.2", "claude-opus-4-6", "gemini-3-flash")
 """What the lists of models show. Any other name is answered too."""
@@ -71,7 +71,7 @@ class Simulator:
 
     `piece` is how many characters a streamed piece has, `pause` how many seconds pass between two of them. With a `key`,
     requests without it are refused. The model's faults count the requests for answers, from 0. `keep` limits how many requests are
-    remembered, newest last; `stored` how many responses can be gone on from. A body that does not come within `patience`
+    remembered, newest last; `stored` how many of OpenAI's responses, and of Anthropic's threads, can be gone on from. A body that does not come within `patience`
     seconds is not waited for.
     """
 
@@ -97,7 +97,11 @@ class Simulator:
         self._keep = keep
         self._received = 0
         self._answered = 0
-        self._stored = StoredResponses(stored)
+        self._responses = StoredResponses(stored)
+        self._memories: dict[Dialect, StoredResponses | StoredThreads] = {
+            "openai-responses": self._responses,
+            "anthropic": StoredThreads(stored),
+        }
         self._server = HttpServer(self._handle, patience=patience)
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -203,13 +207,13 @@ class Simulator:
         self, request: Request, route: Route, headers: dict[str, str], fault: Fault | None
     ) -> Response | Failure:
         body = read_object(request.body)
-        is_stateful = route.dialect == "openai-responses"
-        if is_stateful:
-            earlier, body = body.get("previous_response_id"), self._stored.completed({"store": True, **body})
+        earlier, memory = body.get("previous_response_id"), self._memories.get(route.dialect)
+        if memory is not None:
+            body = memory.completed(body)
         asked, failure = _read(body, route, request.headers)
         if failure is not None:
             return failure
-        if is_stateful and earlier is not None:
+        if route.dialect == "openai-responses" and earlier is not None:
             asked = _going_on(asked, earlier)
         answer = self._model.answer(asked)
         if answer.failure is not None:
@@ -220,8 +224,8 @@ class Simulator:
         sent = codec_of(route.dialect).encode_response(reply, request=asked).body
         if is_double:
             sent = read_object(with_one_id(dump(sent), call_ids))
-        if is_stateful:
-            self._stored.keep(body, sent)
+        if memory is not None:
+            memory.keep(body, sent)
         if asked.stream:
             pieces = self._pieces(reply, asked, route)
             if is_double:
@@ -242,12 +246,12 @@ class Simulator:
         return [*pieces, encoder.finish()]
 
     def _stored_response(self, request: Request, route: Route, headers: dict[str, str]) -> Response | Failure:
-        found = self._stored.body(route.response_id)
+        found = self._responses.body(route.response_id)
         if found is None:
             message = f"Response with id '{route.response_id}' not found."
             return Failure(kind=FailureKind.NOT_FOUND, message=message, status=404)
         if request.method == "DELETE":
-            self._stored.forget(route.response_id)
+            self._responses.forget(route.response_id)
             found = {"id": route.response_id, "object": "response", "deleted": True}
         return json_response(found, headers, clock=self._clock)
 
@@ -258,8 +262,9 @@ class Simulator:
             body = inner
         if route.dialect == "anthropic":
             body = {"max_tokens": 1, **body}
-        if route.dialect == "openai-responses":
-            body = self._stored.completed(body)
+        memory = self._memories.get(route.dialect)
+        if memory is not None:
+            body = memory.completed(body)
         asked, failure = _read(body, route, request.headers)
         if failure is not None:
             return failure
