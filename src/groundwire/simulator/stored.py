@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.simulator.refusals import objects, text_of
 
 KEPT_BY_THREADS = ("system", "tools")
@@ -86,9 +86,10 @@ class StoredThreads:
         """Remember a reply with everything that led to it, if the request is one of a thread."""
         if request.get("thread") is None:
             return
-        said = [{"role": "assistant", "content": response["content"]}] if response.get("content") else []
-        whole = {**request, "messages": [*objects(request.get("messages")), *said]}
-        self._found[text_of(response.get("id"))] = whole
+        messages: list[JsonValue] = [*objects(request.get("messages"))]
+        if response.get("content"):
+            messages.append({"role": "assistant", "content": response["content"]})
+        self._found[text_of(response.get("id"))] = {**request, "messages": messages}
         while len(self._found) > self._keep:
             self._found.popitem(last=False)
 
