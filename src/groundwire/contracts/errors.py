@@ -5,7 +5,7 @@ later (`retryable`), and carries a `hint` for the person who reads it:
 
     GroundwireError
     ├─ InvalidJson           a text or value is not JSON, or nested too deeply
-    ├─ ConfigError           a setting is missing, unknown or contradicts another
+    ├─ ConfigError           a setting or a value given in Python is missing, unknown or of a wrong kind
     ├─ RegistryError         a tool cannot be registered
     │  └─ ArtifactError      tool_registry.json cannot be read
     ├─ WireError             a request, response or frame is not what its dialect says, or too odd to read

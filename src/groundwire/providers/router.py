@@ -15,6 +15,7 @@ from groundwire.contracts.messages import Item, MediaPart, Message, NativeItem, 
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, Usage, WireWarning
 from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
+from groundwire.providers.admission import check_asked
 from groundwire.providers.catalogue import UNKNOWN_MODEL, Catalogue, Route
 
 _FINAL = frozenset(
@@ -41,6 +42,7 @@ class ModelRouter:
         self._providers = dict(providers)
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
+        check_asked(request, options)
         failed: ProviderError | None = None
         for name in self._names(request, options):
             try:
@@ -53,6 +55,7 @@ class ModelRouter:
         raise failed or _nobody(request.model)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
+        check_asked(request, options)
         failed: ProviderError | None = None
         for name in self._names(request, options):
             passed_on = False
