@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from groundwire.contracts.failures import Failure, FailureKind
     from groundwire.contracts.intents import Intent, IntentType
     from groundwire.contracts.messages import CallItem, MediaPart, Message, ReasoningItem, ResultItem, TextPart, say
+    from groundwire.contracts.projections import result_item
     from groundwire.contracts.records import ConfirmationStatus, EffectStatus
     from groundwire.contracts.replies import FinishReason, Reply, ReplyEnded, ReplyPart, TextDelta, Usage, WireWarning
     from groundwire.contracts.requests import (
@@ -123,6 +124,7 @@ _HOMES = {
     "load_settings": "groundwire.assembly",
     "open_models": "groundwire.assembly",
     "presets": "groundwire.runtime.runs.presets",
+    "result_item": "groundwire.contracts.projections",
     "say": "groundwire.contracts.messages",
     "to_prometheus": "groundwire.runtime.metrics",
     "tool": "groundwire.registry",
@@ -197,6 +199,7 @@ __all__ = [
     "load_settings",
     "open_models",
     "presets",
+    "result_item",
     "say",
     "to_prometheus",
     "tool",

@@ -15,7 +15,8 @@ import msgspec
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ArtifactError, RegistryError
-from groundwire.contracts.tools import Exposure, ToolSpec
+from groundwire.contracts.requests import FunctionTool
+from groundwire.contracts.tools import Exposure, ToolSpec, model_parameters
 from groundwire.registry.artifact import (
     REBUILD,
     Artifact,
@@ -111,6 +112,20 @@ class Registry:
         if names is None:
             return [self._declare(tool, form) for tool in self if tool.spec.exposure is Exposure.MODEL]
         return [self._declare(self._get(name), form) for name in names]
+
+    def function_tools(self, names: Iterable[str] | None = None) -> tuple[FunctionTool, ...]:
+        """The tools for a `ModelRequest`: those named, in that order, or all that are meant for models."""
+        offered = (
+            [tool for tool in self if tool.spec.exposure is Exposure.MODEL] if names is None else map(self._get, names)
+        )
+        return tuple(
+            FunctionTool(
+                name=tool.spec.wire_name,
+                description=tool.spec.description or tool.spec.summary,
+                parameters=model_parameters(tool.spec),
+            )
+            for tool in offered
+        )
 
     def artifact(self, *, built_at: datetime | None = None) -> bytes:
         """The bytes of tool_registry.json: those that were read, or new ones."""
