@@ -274,9 +274,10 @@ def _http_provider(endpoint: Endpoint, clock: Clock) -> Provider:
         from groundwire.providers.http import HttpProvider
         from groundwire.providers.reqwest import ReqwestTransport
     except ImportError:
-        raise ConfigError(
-            "Asking a provider needs an HTTP client.", hint="pip install 'groundwire[providers]'"
-        ) from None
+        from groundwire.providers.failing import UnusableProvider
+
+        hint = "pip install 'groundwire[providers]'"
+        return UnusableProvider(ConfigError(f"Asking {endpoint.name} needs an HTTP client.", hint=hint))
     transport = ReqwestTransport(endpoint.timeouts, proxy=endpoint.proxy, ca_file=endpoint.ca_file)
     return HttpProvider(endpoint, transport, clock=clock)
 

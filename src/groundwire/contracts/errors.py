@@ -101,6 +101,9 @@ class GroundwireError(Exception):
         self.message = message
         self.hint = hint
 
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
 
 class InvalidJson(GroundwireError):
     code = "invalid_json"

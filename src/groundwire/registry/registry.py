@@ -80,7 +80,7 @@ class Registry:
         try:
             registry = cls(_tools_of(artifact, base_path, live), base_path=base_path)
         except RegistryError as error:
-            raise ArtifactError(f"The artifact is wrong: {error}", reason=error.reason, hint=REBUILD) from None
+            raise ArtifactError(f"The artifact is wrong: {error.message}", reason=error.reason, hint=REBUILD) from None
         registry.quarantined = tuple(artifact.quarantined)
         registry.version = artifact.version
         registry._body = body

@@ -164,7 +164,7 @@ class Simulator:
         try:
             answer = self._refusal(request, route) or self._answer(request, route, headers)
         except WireError as error:
-            answer = Failure(kind=FailureKind.INVALID_REQUEST, message=str(error), status=400)
+            answer = Failure(kind=FailureKind.INVALID_REQUEST, message=error.message, status=400)
         except Exception as error:  # noqa: BLE001 - a script's own code may raise anything; the client gets to see it
             message = f"The simulator failed: {type(error).__name__}: {error}"
             answer = Failure(kind=FailureKind.SERVER, message=message, status=500)
