@@ -2,7 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.errors import ProviderError
+from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import (
     CallItem,
@@ -244,3 +244,14 @@ async def test_a_conversation_that_only_the_provider_has_is_never_continued_else
         await router(first, second).complete(bound, SendOptions(fallbacks=("spare", "one/small")))
     assert caught.value.failure.kind is FailureKind.SERVER
     assert ([request.model for request in first.asked], second.asked) == (["main", "small"], [])
+
+
+async def test_closed_models_do_not_answer():
+    first = Recording("hello")
+    models = router(first, Recording())
+    await models.close()
+    with pytest.raises(ConfigError, match=r"These models are closed\."):
+        await models.complete(REQUEST)
+    with pytest.raises(ConfigError, match=r"These models are closed\."):
+        [part async for part in models.stream(REQUEST)]
+    assert first.asked == []

@@ -9,7 +9,7 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from groundwire.contracts.errors import ProviderError
+from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Item, MediaPart, Message, NativeItem, Part, ResultItem, TextPart
 from groundwire.contracts.ports import Provider
@@ -40,9 +40,10 @@ class ModelRouter:
     def __init__(self, catalogue: Catalogue, providers: Mapping[str, Provider]) -> None:
         self.catalogue = catalogue
         self._providers = dict(providers)
+        self._is_closed = False
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
-        check_asked(request, options)
+        self._check(request, options)
         failed: ProviderError | None = None
         for name in self._names(request, options):
             try:
@@ -55,7 +56,7 @@ class ModelRouter:
         raise failed or _nobody(request.model)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
-        check_asked(request, options)
+        self._check(request, options)
         failed: ProviderError | None = None
         for name in self._names(request, options):
             passed_on = False
@@ -95,8 +96,14 @@ class ModelRouter:
         return None if entry is None or entry.prices is None else entry.prices.cost_of(usage)
 
     async def close(self) -> None:
+        self._is_closed = True
         for provider in self._providers.values():
             await provider.close()
+
+    def _check(self, request: ModelRequest, options: SendOptions) -> None:
+        if self._is_closed:
+            raise ConfigError("These models are closed.", hint="ask before close(), or open_models() again")
+        check_asked(request, options)
 
     def _names(self, request: ModelRequest, options: SendOptions) -> Iterator[str]:
         """The model, then its fallbacks. Where those lead is only asked when they are needed."""
