@@ -183,3 +183,13 @@ def test_a_rate_without_a_seed_is_pointed_out():
     done = CliRunner().invoke(main, ["simulate", "--rate", "0.5"])
     assert done.exit_code == 2
     assert "--faults" in done.stderr
+
+
+def test_an_empty_key_is_pointed_out():
+    from click.testing import CliRunner
+
+    from groundwire.cli import main
+
+    done = CliRunner().invoke(main, ["simulate", "--key", ""])
+    assert done.exit_code == 2
+    assert "--key is empty" in done.stderr

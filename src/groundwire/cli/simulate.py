@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 1),
     help="The share of requests that meet a fault, 0.1 unless said; only with --faults.",
 )
-@click.option("--key", metavar="K", default="", help="Refuse requests without this key.")
+@click.option("--key", metavar="K", help="Refuse requests without this key.")
 @json_option
 @global_options()
 def simulate(
-    host: str, port: int, script: str | None, seed: int | None, rate: float | None, key: str, *, as_json: bool
+    host: str, port: int, script: str | None, seed: int | None, rate: float | None, key: str | None, *, as_json: bool
 ) -> None:
     """Serve a scripted model in every dialect, for tests.
 
@@ -38,6 +38,9 @@ def simulate(
     import asyncio
 
     from groundwire.contracts.errors import ConfigError
+
+    if key == "":
+        raise click.UsageError("--key is empty; leave it out to let every request in.")
 
     try:
         from groundwire.simulator.app import Simulator
@@ -53,7 +56,7 @@ def simulate(
     wanted = replace(read_settings().simulator, **{name: value for name, value in given.items() if value is not None})
     if rate is not None and wanted.faults is None:
         raise click.UsageError("--rate says how often the faults of --faults strike; name a seed too.")
-    asyncio.run(_serve(Simulator(scripted_model(wanted), key=key, keep=0), host, port, as_json=as_json))
+    asyncio.run(_serve(Simulator(scripted_model(wanted), key=key or "", keep=0), host, port, as_json=as_json))
 
 
 async def _serve(simulator: "Simulator", host: str, port: int, *, as_json: bool) -> None:

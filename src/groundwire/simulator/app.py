@@ -42,7 +42,7 @@ from groundwire.simulator.responding import (
     web_page,
     with_one_id,
 )
-from groundwire.simulator.routes import SECRET_HEADERS, Route, keys_in, route_of, without_key
+from groundwire.simulator.routes import SECRET_HEADERS, Route, advice_about, keys_in, route_of, without_key
 from groundwire.simulator.stored import StoredResponses, StoredThreads
 
 MODELS = ("gpt-5.2", "claude-opus-4-6", "gemini-3-flash")
@@ -55,6 +55,15 @@ _RULES = {
     "gemini": rules_gemini.check,
 }
 _REQUEST_IDS = IdRule(pattern="", prefix="req_", length=28)
+
+_WRONG_KEY = Failure(kind=FailureKind.AUTHENTICATION, message="The API key is missing or not valid.", status=401)
+_WRONG_GEMINI_KEY = Failure(
+    kind=FailureKind.AUTHENTICATION,
+    message="API key not valid. Please pass a valid API key.",
+    status=400,
+    code="API_KEY_INVALID",
+    type="INVALID_ARGUMENT",
+)
 
 
 class SeenRequest(Struct, frozen=True, kw_only=True):
@@ -174,11 +183,11 @@ class Simulator:
 
     def _refusal(self, request: Request, route: Route) -> Failure | None:
         if route.action == "unknown":
-            message = f"There is no {request.method} {without_key(request.target)} here."
-            return Failure(kind=FailureKind.NOT_FOUND, message=message, status=404)
+            message = f"There is no {request.method} {without_key(request.target)} here.{advice_about(request.target)}"
+            code = "unknown_url" if route.dialect.startswith("openai") else None
+            return Failure(kind=FailureKind.NOT_FOUND, message=message, status=404, code=code)
         if self._key and self._key not in keys_in(request.target, request.headers):
-            message = "The API key is missing or not valid."
-            return Failure(kind=FailureKind.AUTHENTICATION, message=message, status=401)
+            return _WRONG_GEMINI_KEY if route.dialect == "gemini" else _WRONG_KEY
         return None
 
     def _answer(self, request: Request, route: Route, headers: dict[str, str]) -> Response | Upgrade | Failure:
