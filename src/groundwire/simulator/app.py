@@ -4,7 +4,7 @@ A request is checked by the rules of its dialect, read by our codec, answered by
 the provider would send it, faults included. It keeps no conversation, except what its vendor would store too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -75,13 +75,23 @@ class SeenRequest(Struct, frozen=True, kw_only=True):
     body: JsonValue = None
 
 
+class ServedRequest(Struct, frozen=True, kw_only=True):
+    """What became of a request. `status` is 0 where nothing is answered, `fault` the one that struck."""
+
+    method: str
+    path: str
+    model: str
+    status: int
+    fault: Fault | None = None
+
+
 class Simulator:
     """Serves a scripted model on a real socket.
 
     `piece` is how many characters a streamed piece has, `pause` how many seconds pass between two of them. With a `key`,
     requests without it are refused. The model's faults count the requests for answers, from 0. `keep` limits how many requests are
     remembered, newest last; `stored` how many of OpenAI's responses, and of Anthropic's threads, can be gone on from. A body that does not come within `patience`
-    seconds is not waited for.
+    seconds is not waited for. `on_served` is told of each request when its answer begins.
     """
 
     def __init__(
@@ -95,6 +105,7 @@ class Simulator:
         keep: int | None = None,
         stored: int = 1000,
         patience: float = 60.0,
+        on_served: Callable[[ServedRequest], None] | None = None,
     ) -> None:
         self.requests: list[SeenRequest] = []
         self.url = ""
@@ -104,6 +115,7 @@ class Simulator:
         self._piece = piece
         self._pause = pause
         self._keep = keep
+        self._on_served = on_served
         self._received = 0
         self._answered = 0
         self._responses = StoredResponses(stored)
@@ -165,21 +177,34 @@ class Simulator:
     async def _handle(self, request: Request) -> Response | Upgrade:
         route = route_of(request.method, request.target, request.headers)
         self._received += 1
-        self.requests.append(_seen(request))
+        seen = _seen(request)
+        self.requests.append(seen)
         if self._keep is not None:
             del self.requests[: len(self.requests) - self._keep]
         request_id = derived_id(f"{self.url}:{self._received}", _REQUEST_IDS)
         headers = request_id_headers(route.dialect, request_id)
+        fault = None
         try:
-            answer = self._refusal(request, route) or self._answer(request, route, headers)
+            answer: Response | Upgrade | Failure | None = self._refusal(request, route)
+            if answer is None:
+                fault = self._next_fault(route)
+                answer = self._answer(request, route, headers, fault)
         except WireError as error:
             answer = Failure(kind=FailureKind.INVALID_REQUEST, message=error.message, status=400)
         except Exception as error:  # noqa: BLE001 - a script's own code may raise anything; the client gets to see it
             message = f"The simulator failed: {type(error).__name__}: {error}"
             answer = Failure(kind=FailureKind.SERVER, message=message, status=500)
         if isinstance(answer, Failure):
-            return error_response(replace(answer, request_id=request_id), route, headers, clock=self._clock)
+            answer = error_response(replace(answer, request_id=request_id), route, headers, clock=self._clock)
+        if self._on_served is not None:
+            self._on_served(_served(seen, route, answer, fault))
         return answer
+
+    def _next_fault(self, route: Route) -> Fault | None:
+        if route.action != "generate":
+            return None
+        number, self._answered = self._answered, self._answered + 1
+        return self._model.faults.fault(number)
 
     def _refusal(self, request: Request, route: Route) -> Failure | None:
         if route.action == "unknown":
@@ -190,7 +215,9 @@ class Simulator:
             return _WRONG_GEMINI_KEY if route.dialect == "gemini" else _WRONG_KEY
         return None
 
-    def _answer(self, request: Request, route: Route, headers: dict[str, str]) -> Response | Upgrade | Failure:
+    def _answer(
+        self, request: Request, route: Route, headers: dict[str, str], fault: Fault | None
+    ) -> Response | Upgrade | Failure:
         created = int(self._clock.now())
         if route.action == "live":
             return serve_live(request, self._model, clock=self._clock, piece=self._piece, pause=self._pause)
@@ -202,8 +229,6 @@ class Simulator:
             return self._stored_response(request, route, headers)
         if route.action == "count":
             return self._count(request, route, headers)
-        number, self._answered = self._answered, self._answered + 1
-        fault = self._model.faults.fault(number)
         if fault is not None and fault.kind is FaultKind.TIMEOUT:
             return silence(fault, self._clock)
         if fault is not None and fault.kind is FaultKind.STATUS:
@@ -296,6 +321,13 @@ def _read(body: JsonObject, route: Route, headers: Mapping[str, str]) -> tuple[M
     if route.dialect == "gemini":
         body = rules_gemini.with_whole_turns(body)
     return codec_of(route.dialect).decode_request(body, model=route.model, stream=route.stream), None
+
+
+def _served(seen: SeenRequest, route: Route, answer: Response | Upgrade, fault: Fault | None) -> ServedRequest:
+    named = seen.body.get("model") if isinstance(seen.body, dict) else None
+    model = route.model or (named if isinstance(named, str) else "")
+    status = answer.status if isinstance(answer, Response) else 101 if route.action == "live" else 0
+    return ServedRequest(method=seen.method, path=seen.path, model=model, status=status, fault=fault)
 
 
 def _going_on(asked: ModelRequest, earlier: JsonValue) -> ModelRequest:
