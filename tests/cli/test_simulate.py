@@ -149,6 +149,14 @@ def test_a_script_that_is_none_is_a_clear_error(empty, name, text):
         read_script(name)
 
 
+@pytest.mark.parametrize(("name", "text", "form"), [("a.json", "{", "JSON"), ("a.toml", "answers = [", "TOML")])
+def test_a_mistake_of_syntax_is_named_as_one_without_talk_of_answers_and_rules(empty, name, text, form):
+    Path(name).write_text(text)
+    with pytest.raises(ConfigError, match=f"{name} is no script: it is not {form}: ") as caught:
+        read_script(name)
+    assert caught.value.hint == ""
+
+
 def test_the_command_says_what_is_wrong_with_a_script(groundwire, empty):
     Path("script.json").write_text('{"answers": [{"txt": "a typing mistake"}]}')
     result = groundwire("simulate", "--port", 0, "--script", "script.json")
