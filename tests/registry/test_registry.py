@@ -227,3 +227,16 @@ def test_only_tools_for_models_are_offered_unless_named():
     assert [each.name for each in registry.function_tools(["hidden", "shown"])] == ["hidden", "shown"]
     with pytest.raises(RegistryError, match="There is no tool 'gone'"):
         registry.function_tools(["gone"])
+
+
+@pytest.mark.parametrize(
+    ("dialect", "form"),
+    [
+        ("openai-chat", "openai"),
+        ("openai-responses", "openaiResponses"),
+        ("gemini", "geminiNative"),
+        ("gemini-json", "geminiJson"),
+    ],
+)
+def test_a_form_has_the_name_of_its_dialect_too(registry, dialect, form):
+    assert registry.declarations(dialect) == registry.declarations(form)

@@ -27,7 +27,7 @@ from groundwire.registry.artifact import (
     version_of,
 )
 from groundwire.registry.author import Tool
-from groundwire.registry.declarations import declare
+from groundwire.registry.declarations import Format, declare, format_named
 from groundwire.registry.handlers import Handler
 
 ARTIFACT_FILE = "tool_registry.json"
@@ -108,23 +108,23 @@ class Registry:
         return f"Registry({self.version}, {len(self)} tools)"
 
     def declarations(self, form: str, *, names: Iterable[str] | None = None) -> list[JsonObject]:
-        """Declare tools in a provider's form: those named, in that order, or all that are meant for models."""
-        if names is None:
-            return [self._declare(tool, form) for tool in self if tool.spec.exposure is Exposure.MODEL]
-        return [self._declare(self._get(name), form) for name in names]
+        """Declare tools in a provider's form: those named, in that order, or all that are meant for models.
+
+        Forms have the artifact's names (`openai`, `openaiResponses`, `anthropic`, `geminiNative`, `geminiJson`, `mcp`) or
+        those of the dialects (`openai-chat`, `openai-responses`, `gemini`, `gemini-json`).
+        """
+        wanted = format_named(form)
+        return [self._declare(tool, wanted) for tool in self._offered(names)]
 
     def function_tools(self, names: Iterable[str] | None = None) -> tuple[FunctionTool, ...]:
         """The tools for a `ModelRequest`: those named, in that order, or all that are meant for models."""
-        offered = (
-            [tool for tool in self if tool.spec.exposure is Exposure.MODEL] if names is None else map(self._get, names)
-        )
         return tuple(
             FunctionTool(
                 name=tool.spec.wire_name,
                 description=tool.spec.description or tool.spec.summary,
                 parameters=model_parameters(tool.spec),
             )
-            for tool in offered
+            for tool in self._offered(names)
         )
 
     def artifact(self, *, built_at: datetime | None = None) -> bytes:
@@ -168,13 +168,18 @@ class Registry:
                 raise _collision(tool, other)
         self._by_name[tool.tool_id] = self._by_name[tool.wire_name] = tool
 
+    def _offered(self, names: Iterable[str] | None) -> list[Tool]:
+        if names is None:
+            return [tool for tool in self if tool.spec.exposure is Exposure.MODEL]
+        return [self._get(name) for name in names]
+
     def _get(self, name: str) -> Tool:
         tool = self._by_name.get(name)
         if tool is None:
             raise RegistryError(f"There is no tool {name!r}.", reason="unknown_tool")
         return tool
 
-    def _declare(self, tool: Tool, form: str) -> JsonObject:
+    def _declare(self, tool: Tool, form: Format) -> JsonObject:
         key = (tool.tool_id, form)
         if key not in self._declared:
             built = tool.source.declaration(form) if isinstance(tool.source, EntrySource) else None
