@@ -18,7 +18,6 @@ from groundwire.contracts.requests import (
     SendOptions,
     ToolChoice,
 )
-from groundwire.providers.transforms import MESSAGE_TRANSFORMS, RESPONSE_TRANSFORMS, TOOL_TRANSFORMS
 from scripts.reference.markdown import code, explain, page, show_default, show_type, table
 
 ASKED: tuple[type[msgspec.Struct], ...] = (
@@ -89,7 +88,7 @@ WORDS = {
     "ResultItem.parts": "What the tool gave, as the model is to read it.",
     "ResultItem.failed": "Whether it is an error.",
     "SendOptions.overrides": "Merged into the wire body, except for what the request owns.",
-    "SendOptions.message_transforms": "[Transforms](#transforms) of the messages,",
+    "SendOptions.message_transforms": "[Transforms](run-settings.md#transforms) of the messages,",
     "SendOptions.tool_transforms": "of the tools,",
     "SendOptions.response_transforms": "and of the answer.",
     "SendOptions.fallbacks": "Models to ask when this one fails.",
@@ -173,9 +172,6 @@ def generate() -> str:
         _section(Failure),
         "### `FailureKind`",
         table(("kind", "may work later", "meaning"), _kinds()),
-        "## Transforms",
-        "Corrections for servers and models that deviate from the OpenAI-chat shape, named in `SendOptions` and off unless named.",
-        table(("name", "in", "what it does"), _transforms()),
     )
 
 
@@ -207,13 +203,3 @@ def _type(annotation: Any) -> str:
 def _kinds() -> Iterator[tuple[str, ...]]:
     for kind in FailureKind:
         yield code(kind.value), "yes" if kind in RETRYABLE_FAILURES else "no", KINDS[kind.value]
-
-
-def _transforms() -> Iterator[tuple[str, ...]]:
-    for place, transforms in (
-        ("message_transforms", MESSAGE_TRANSFORMS),
-        ("tool_transforms", TOOL_TRANSFORMS),
-        ("response_transforms", RESPONSE_TRANSFORMS),
-    ):
-        for name, transform in transforms.items():
-            yield code(name), code(place), (transform.__doc__ or "").partition("\n\n")[0].replace("\n    ", " ")

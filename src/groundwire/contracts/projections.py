@@ -24,9 +24,9 @@ def model_view(result: ToolResult) -> JsonObject:
     return view
 
 
-def result_item(call: ToolCall, result: ToolResult) -> ResultItem:
-    """The result as the next request tells it to the model that made the call."""
-    text = dump_json(model_view(result)).decode()
+def result_item(call: ToolCall, result: ToolResult, view: JsonObject | None = None) -> ResultItem:
+    """The result as the next request tells it to the model that made the call: its model view, unless another is given."""
+    text = dump_json(model_view(result) if view is None else view).decode()
     return ResultItem(call_id=call.call_id, name=call.name, parts=(TextPart(text=text),), failed=not result.ok)
 
 

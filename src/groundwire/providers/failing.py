@@ -3,7 +3,7 @@
 What a provider reports itself is read by its codec.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from groundwire.contracts.errors import ConfigError, ProviderError, WireError
 from groundwire.contracts.failures import Failure, FailureKind
@@ -24,7 +24,7 @@ class UnusableProvider:
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
         raise self._error
 
-    def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncIterator[ReplyPart]:
+    def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
         raise self._error
 
     async def close(self) -> None:

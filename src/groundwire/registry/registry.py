@@ -16,7 +16,7 @@ import msgspec
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ArtifactError, RegistryError
 from groundwire.contracts.requests import FunctionTool
-from groundwire.contracts.tools import Exposure, ToolSpec, model_parameters
+from groundwire.contracts.tools import Exposure, ToolSpec, function_tool
 from groundwire.registry.artifact import (
     REBUILD,
     Artifact,
@@ -118,14 +118,7 @@ class Registry:
 
     def function_tools(self, names: Iterable[str] | None = None) -> tuple[FunctionTool, ...]:
         """The tools for a `ModelRequest`: those named, in that order, or all that are meant for models."""
-        return tuple(
-            FunctionTool(
-                name=tool.spec.wire_name,
-                description=tool.spec.description or tool.spec.summary,
-                parameters=model_parameters(tool.spec),
-            )
-            for tool in self._offered(names)
-        )
+        return tuple(function_tool(tool.spec) for tool in self._offered(names))
 
     def artifact(self, *, built_at: datetime | None = None) -> bytes:
         """The bytes of tool_registry.json: those that were read, or new ones."""
