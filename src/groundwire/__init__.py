@@ -119,7 +119,6 @@ _HOMES = {
     "Variant": "groundwire.contracts.tools",
     "WireError": "groundwire.contracts.errors",
     "WireWarning": "groundwire.contracts.replies",
-    "attach": "groundwire.agent",
     "attach": "groundwire.runtime.runs.prompts",
     "load_settings": "groundwire.assembly",
     "open_models": "groundwire.assembly",
