@@ -7,7 +7,18 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scripts.reference import cli, dialects, envelope, errors, events, pipeline, run_settings, settings, tool_folder
+from scripts.reference import (
+    cli,
+    dialects,
+    envelope,
+    errors,
+    events,
+    models,
+    pipeline,
+    run_settings,
+    settings,
+    tool_folder,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -19,6 +30,7 @@ GENERATORS: Sequence[tuple[str, Generator]] = (
     ("docs/reference/envelope.md", envelope.generate),
     ("docs/reference/errors.md", errors.generate),
     ("docs/reference/events.md", events.generate),
+    ("docs/reference/models.md", models.generate),
     ("docs/reference/pipeline.md", pipeline.generate),
     ("docs/reference/run-settings.md", run_settings.generate),
     ("docs/reference/settings.md", settings.generate),

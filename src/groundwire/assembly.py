@@ -91,11 +91,13 @@ class SimulatorSettings(Struct, frozen=True, kw_only=True, rename="camel", forbi
     """What the built-in model `sim`, and `groundwire simulate`, say and do wrong unless they are told otherwise.
 
     `script` is a file of answers and rules; `faults` is the seed of a plan that strikes the share `rate` of requests.
+    `kinds` are the faults to choose from, such as `status:429`; without a seed and a rate they strike every request.
     """
 
     script: str = ""
     faults: int | None = None
-    rate: Annotated[float, Meta(ge=0, le=1)] = 0.1
+    rate: Annotated[float, Meta(ge=0, le=1)] | None = None
+    kinds: tuple[str, ...] = ()
 
 
 class TelemetrySettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -279,12 +281,19 @@ def default_model(settings: Settings, environ: Mapping[str, str]) -> str:
 
 def scripted_model(wanted: SimulatorSettings) -> "ScriptedModel":
     """The model that says what the settings' script says, with the faults that they plan."""
-    from groundwire.providers.faults import ModelFaults  # only those who ask a model need these
+    from groundwire.providers.faults import DEFAULT_FAULTS, ModelFaults, read_fault  # only who asks a model needs these
     from groundwire.providers.scripted import ScriptedModel
     from groundwire.providers.scripts import Script, read_script
 
     script = read_script(wanted.script) if wanted.script else Script()
-    faults = ModelFaults(seed=wanted.faults, rate=wanted.rate) if wanted.faults is not None else None
+    faults = None
+    if wanted.faults is not None or wanted.kinds:
+        usual = 0.1 if wanted.faults is not None else 1.0
+        faults = ModelFaults(
+            seed=wanted.faults or 0,
+            rate=usual if wanted.rate is None else wanted.rate,
+            faults=tuple(map(read_fault, wanted.kinds)) or DEFAULT_FAULTS,
+        )
     return ScriptedModel(*script.answers, rules=script.rules, faults=faults)
 
 
@@ -322,9 +331,10 @@ def _http_provider(endpoint: Endpoint, clock: Clock) -> Provider:
         from groundwire.providers.http import HttpProvider
         from groundwire.providers.reqwest import ReqwestTransport
     except ImportError:
-        raise ConfigError(
-            "Asking a provider needs an HTTP client.", hint="pip install 'groundwire[providers]'"
-        ) from None
+        from groundwire.providers.failing import UnusableProvider
+
+        hint = "pip install 'groundwire[providers]'"
+        return UnusableProvider(ConfigError(f"Asking {endpoint.name} needs an HTTP client.", hint=hint))
     transport = ReqwestTransport(endpoint.timeouts, proxy=endpoint.proxy, ca_file=endpoint.ca_file)
     return HttpProvider(endpoint, transport, clock=clock)
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from groundwire import ErrorType, Tool, ToolError, tool
+from groundwire import CallItem, ErrorType, Tool, ToolCall, ToolError, tool
 from groundwire.contracts.errors import ConfigError
 from groundwire.store import MemoryStore
 from groundwire.testing import assert_failed, assert_ok
@@ -223,3 +223,15 @@ async def test_the_same_id_in_open_turns_of_two_sessions_are_two_calls(make):
         for turn in (one, two):
             assert_ok(await runtime.call("look", {"query": "a"}, turn=turn, call_id="c1"))
     assert runs == ["a", "a"]
+
+
+CALL = ToolCall(call_id="c1", name="one", raw="{}")
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [((CALL,), "ToolCall"), ((CallItem(call=CALL),), "CallItem"), (("one", CALL), "ToolCall"), ((None,), "NoneType")],
+)
+async def test_a_call_that_is_not_taken_apart_is_refused_with_how_it_is_made(make, given, kind):
+    with pytest.raises(TypeError, match=rf"not by a {kind}; for a call of a model: call\(call\.name, call\.raw"):
+        await make(ONE).call(*given)

@@ -172,7 +172,7 @@ def test_a_model_that_cannot_be_asked_is_a_failure_with_its_reason(project, run,
     assert result.stderr.splitlines() == [
         "openai/gpt-5 with 2 tools.",
         "provider_error: The model could not be reached. Nothing is lost; try again later.",
-        "overloaded: openai: No connection could be made.",
+        "overloaded: openai: 127.0.0.1:9 refuses connections.",
     ]
     assert "built-in model answers" in run("chat", "sim", "-m", "hi").stderr
 

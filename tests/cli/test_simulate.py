@@ -72,7 +72,8 @@ async def test_it_serves_its_script_until_it_is_stopped(script, number):
         _, ruled = await ask(url, "a refund, please", {"authorization": "Bearer k"})
         process.send_signal(number)
         rest, errors = await process.communicate()
-        assert (process.returncode, rest, errors) == (0, b"", b"")
+        assert (process.returncode, rest) == (0, b"")
+    assert errors.decode().splitlines() == [f"POST /v1/chat/completions  m  {status}" for status in (401, 200, 200)]
     assert url == f"{told['url']}/v1"
     assert (refused, told["environment"]["OPENAI_API_KEY"]) == (401, "k")
     assert called["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "get_weather"
@@ -162,6 +163,14 @@ def test_a_script_that_is_none_is_a_clear_error(empty, name, text):
         read_script(name)
 
 
+@pytest.mark.parametrize(("name", "text", "form"), [("a.json", "{", "JSON"), ("a.toml", "answers = [", "TOML")])
+def test_a_mistake_of_syntax_is_named_as_one_without_talk_of_answers_and_rules(empty, name, text, form):
+    Path(name).write_text(text)
+    with pytest.raises(ConfigError, match=f"{name} is no script: it is not {form}: ") as caught:
+        read_script(name)
+    assert caught.value.hint == ""
+
+
 def test_the_command_says_what_is_wrong_with_a_script(groundwire, empty):
     Path("script.json").write_text('{"answers": [{"txt": "a typing mistake"}]}')
     result = groundwire("simulate", "--port", 0, "--script", "script.json")
@@ -197,3 +206,36 @@ def test_a_rate_without_a_seed_is_pointed_out():
     done = CliRunner().invoke(main, ["simulate", "--rate", "0.5"])
     assert done.exit_code == 2
     assert "--faults" in done.stderr
+
+
+def test_an_empty_key_is_pointed_out():
+    from click.testing import CliRunner
+
+    from groundwire.cli import main
+
+    done = CliRunner().invoke(main, ["simulate", "--key", ""])
+    assert done.exit_code == 2
+    assert "--key is empty" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((), ["POST /v1/chat/completions  m  429  fault status"] * 2),
+        (("--quiet",), []),
+    ],
+)
+async def test_faults_of_a_kind_strike_every_request_and_are_told(empty, options, told):
+    async with simulating("--json", "--fault", "status:429", *options) as process:
+        url = json.loads(await process.stdout.readline())["environment"]["OPENAI_BASE_URL"]
+        statuses = [(await ask(url, "hi"))[0] for _ in range(2)]
+        process.terminate()
+        _, errors = await process.communicate()
+    assert statuses == [429, 429]
+    assert errors.decode().splitlines() == told
+
+
+def test_a_fault_that_is_none_is_a_clear_error(groundwire, empty):
+    result = groundwire("simulate", "--port", 0, "--fault", "explosion")
+    assert (result.returncode, "There is no fault 'explosion'." in result.stderr) == (1, True)
+    assert "wrong_content_type" in result.stderr

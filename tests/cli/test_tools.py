@@ -3,6 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.cli.tools import FORMATS
+from groundwire.registry.declarations import FORMAT_NAMES
+
 
 def test_the_list_has_every_tool(project, run, run_json):
     listed = run_json("tools", "list")
@@ -46,7 +49,11 @@ def test_a_page_has_what_a_person_wants_to_know(project, run):
     [
         ("canonical", ["parameters"], "object"),
         ("openai", ["function", "parameters"], "object"),
+        ("openai-chat", ["function", "parameters"], "object"),
         ("openai-responses", ["parameters"], "object"),
+        ("openaiResponses", ["parameters"], "object"),
+        ("geminiNative", ["parameters"], "OBJECT"),
+        ("geminiJson", ["parametersJsonSchema"], "object"),
         ("anthropic", ["input_schema"], "object"),
         ("gemini", ["parameters"], "OBJECT"),
         ("gemini-json", ["parametersJsonSchema"], "object"),
@@ -114,3 +121,7 @@ def test_words_of_a_tool_cannot_steer_the_terminal(project, run, add_tool):
         result = run(*args, color=True)
         assert "\x1b[2J" not in result.stdout
         assert r"\x1b[2Jgone" in result.stdout
+
+
+def test_the_command_takes_every_form_that_the_registry_does():
+    assert sorted(FORMATS) == sorted(FORMAT_NAMES)

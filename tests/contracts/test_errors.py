@@ -32,7 +32,9 @@ def test_every_raised_error_has_its_own_stable_code_and_stands_in_the_drawn_tree
 
 def test_a_raised_error_has_a_message_and_a_hint():
     error = errors.ConfigError("no such profile", hint="profiles: a, b")
-    assert (str(error), error.message, error.hint) == ("no such profile", "no such profile", "profiles: a, b")
+    assert (error.message, error.hint) == ("no such profile", "profiles: a, b")
+    assert str(error) == "no such profile (profiles: a, b)"
+    assert str(errors.ConfigError("no such profile")) == "no such profile"
 
 
 @pytest.mark.parametrize("type_", [ErrorType.AUTH, "AUTH"])

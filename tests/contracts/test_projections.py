@@ -1,9 +1,12 @@
+import json
+
 import pytest
 from inline_snapshot import snapshot
 
+from groundwire import ToolCall
 from groundwire.contracts.errors import ErrorType
 from groundwire.contracts.intents import Intent
-from groundwire.contracts.projections import flat_view, listing_view, model_view, response_view
+from groundwire.contracts.projections import flat_view, listing_view, model_view, response_view, result_item
 from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, Meta, ToolResult
 
 META = Meta(call_id="c1", registry_version="1.0.aaaaaaaa", session_id="s1")
@@ -65,3 +68,10 @@ def test_a_model_sees_outcome_and_advice_but_nothing_about_approvals_or_sessions
     assert "cnf_1" not in str(model_view(waiting))
     assert model_view(SUCCESS) == {"ok": True, "data": {"hits": [1]}, "warnings": ["slow"]}
     assert len(model_view(FAILURE)["errors"]) == 2
+
+
+@pytest.mark.parametrize(("result", "failed"), [(SUCCESS, False), (FAILURE, True)])
+def test_a_model_is_told_the_result_under_the_id_of_its_own_call(result, failed):
+    item = result_item(ToolCall(call_id="call_7", name="search", raw="{}"), result)
+    assert (item.call_id, item.name, item.failed) == ("call_7", "search", failed)
+    assert json.loads(item.text) == json.loads(json.dumps(model_view(result)))

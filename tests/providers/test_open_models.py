@@ -1,5 +1,7 @@
 import asyncio
 import contextlib
+import subprocess
+import sys
 
 import pytest
 
@@ -167,3 +169,32 @@ async def test_knobs_of_the_settings_win_over_what_is_known_of_the_model(tmp_pat
         {"max_tokens"},
         {"max_completion_tokens"},
     ]
+
+
+def test_without_an_http_client_only_who_needs_it_is_refused_with_the_line_that_installs_it():
+    script = """
+import asyncio, sys
+sys.modules["pyreqwest"] = None
+from groundwire import ConfigError, ModelRequest, open_models, say
+
+async def main():
+    models = open_models(environ={"OPENAI_API_KEY": "k"})
+    print((await models.complete(ModelRequest(model="sim/any", items=(say("user", "hi"),)))).text)
+    remote = ModelRequest(model="gpt-5.2", items=(say("user", "hi"),))
+    try:
+        await models.complete(remote)
+    except ConfigError as error:
+        print(error)
+    try:
+        async for part in models.stream(remote):
+            print(part)
+    except ConfigError as error:
+        print(error)
+    await models.close()
+
+asyncio.run(main())
+"""
+    environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+    refused = "Asking openai needs an HTTP client. (pip install 'groundwire[providers]')"
+    assert run.stdout.splitlines() == ["You said: hi", refused, refused]

@@ -270,3 +270,14 @@ def test_a_time_limit_that_is_none_is_refused_by_its_name(timeout):
         SendOptions(timeout=timeout)
     assert caught.value.message == f"timeout must be seconds from 0 to 86400, not {timeout}."
     assert [SendOptions(timeout=fine).timeout for fine in (0, 86_400)] == [0, 86_400]
+
+
+async def test_closed_models_do_not_answer():
+    first = Recording("hello")
+    models = router(first, Recording())
+    await models.close()
+    with pytest.raises(ConfigError, match=r"These models are closed\."):
+        await models.complete(REQUEST)
+    with pytest.raises(ConfigError, match=r"These models are closed\."):
+        [part async for part in models.stream(REQUEST)]
+    assert first.asked == []

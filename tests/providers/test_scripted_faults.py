@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from groundwire.contracts.errors import ProviderError
+from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import say
 from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyStarted, TextDelta
 from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
 from groundwire.providers.endpoints import Endpoint
-from groundwire.providers.faults import PAGE
+from groundwire.providers.faults import PAGE, read_fault
 from groundwire.providers.http import HttpProvider
 from groundwire.providers.reqwest import ReqwestTransport
 from groundwire.providers.retries import RetryPolicy
@@ -172,3 +172,38 @@ async def test_in_process_and_over_http_the_same_comes_out(kind):
         over_http = await outcome(remote)
         await remote.close()
     assert await outcome(scripted(kind=kind, status=529, retry_after=2, pause=0)) == over_http
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("status:400", Fault(kind=FaultKind.STATUS, status=400)),
+        ("status:599", Fault(kind=FaultKind.STATUS, status=599)),
+        ("status", Fault(kind=FaultKind.STATUS, status=500)),
+        ("cut:0", Fault(kind=FaultKind.CUT, at_byte=0)),
+        ("timeout:0.5", Fault(kind=FaultKind.TIMEOUT, pause=0.5)),
+        ("slow_drip:2", Fault(kind=FaultKind.SLOW_DRIP, pause=2)),
+        ("empty", Fault(kind=FaultKind.EMPTY)),
+    ],
+)
+def test_a_fault_can_be_written_as_a_word_and_a_number(text, fault):
+    assert read_fault(text) == fault
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("boom", "There is no fault 'boom'."),
+        ("", "There is no fault ''."),
+        ("empty:1", "The fault empty takes no number."),
+        ("status:399", "The fault 'status:399' must have an error status, 400 to 599 behind the colon."),
+        ("status:600", "The fault 'status:600' must have an error status, 400 to 599 behind the colon."),
+        ("status:", "The fault 'status:' must have an error status, 400 to 599 behind the colon."),
+        ("cut:-1", "The fault 'cut:-1' must have a number of bytes behind the colon."),
+        ("timeout:nan", "The fault 'timeout:nan' must have seconds behind the colon."),
+    ],
+)
+def test_a_word_that_names_no_fault_is_refused(text, message):
+    with pytest.raises(ConfigError) as caught:
+        read_fault(text)
+    assert caught.value.message == message

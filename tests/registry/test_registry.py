@@ -210,3 +210,33 @@ def test_a_missing_artifact_says_how_to_make_one(tmp_path):
         Registry.load(tmp_path / "tool_registry.json")
     assert caught.value.reason == "missing"
     assert "groundwire build" in caught.value.hint
+
+
+def test_tools_are_offered_to_models_under_their_wire_names_and_without_supplied_arguments(registry):
+    (offered,) = registry.function_tools(["shop.pay"])
+    assert offered.name == "shop__pay"
+    assert list(offered.parameters["properties"]) == ["amount"]
+    assert (offered.strict, offered.freeform) == (None, None)
+    (looked,) = registry.function_tools(["look_up"])
+    assert (looked.description, looked.parameters) == ("Look something up.", look_up.spec.parameters)
+
+
+def test_only_tools_for_models_are_offered_unless_named():
+    registry = Registry([Tool("shown"), Tool("hidden", exposure="internal")])
+    assert [each.name for each in registry.function_tools()] == ["shown"]
+    assert [each.name for each in registry.function_tools(["hidden", "shown"])] == ["hidden", "shown"]
+    with pytest.raises(RegistryError, match="There is no tool 'gone'"):
+        registry.function_tools(["gone"])
+
+
+@pytest.mark.parametrize(
+    ("dialect", "form"),
+    [
+        ("openai-chat", "openai"),
+        ("openai-responses", "openaiResponses"),
+        ("gemini", "geminiNative"),
+        ("gemini-json", "geminiJson"),
+    ],
+)
+def test_a_form_has_the_name_of_its_dialect_too(registry, dialect, form):
+    assert registry.declarations(dialect) == registry.declarations(form)

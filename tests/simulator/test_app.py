@@ -190,7 +190,7 @@ async def test_with_a_key_only_requests_that_bring_it_are_answered(dialect):
     async with simulator("Hello.", key="s3cret") as running:
         refused = await ask_in(running, dialect, headers={"authorization": "Bearer other"})
         failure = codec_of(dialect).decode_error(refused[0], refused[2], refused[1])
-        assert (refused[0], failure.kind) == (401, FailureKind.AUTHENTICATION)
+        assert (refused[0], failure.kind) == (400 if dialect == "gemini" else 401, FailureKind.AUTHENTICATION)
         for name, value in (("authorization", "Bearer s3cret"), ("x-api-key", "s3cret"), ("x-goog-api-key", "s3cret")):
             assert (await ask_in(running, dialect, headers={name: value}))[0] == 200
     assert b"s3cret" not in refused[2]
@@ -531,11 +531,38 @@ async def test_an_odd_target_or_a_head_gets_a_status_and_nobody_sees_a_traceback
     assert not unhandled
 
 
-@pytest.mark.parametrize("path", ["/chat/completions", "/responses", "/messages", "/v1/v1/messages", "/v2/responses"])
-async def test_a_path_without_its_version_is_not_found(path):
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("/chat/completions", "the base URL ends in /v1"),
+        ("/responses", "the base URL ends in /v1"),
+        ("/messages", "for Anthropic's the client adds it"),
+        ("/v2/responses", "the base URL ends in /v1"),
+        ("/v1/v1/messages", "The base URL of this API is given without /v1."),
+    ],
+)
+async def test_a_path_without_its_version_is_not_found_and_the_base_url_is_spoken_of(path, advice):
     async with simulator("Hello.") as running:
-        status, _, _ = await ask(running, path, PATHS["openai-chat"][1], ANTHROPIC)
-    assert status == 404
+        status, _, data = await ask(running, path, PATHS["openai-chat"][1])
+    error = json.loads(data)["error"]
+    assert (status, advice in error["message"]) == (404, True)
+    assert error.get("code") == (None if "messages" in path else "unknown_url")
+
+
+async def test_an_unknown_path_that_has_its_version_gets_no_advice():
+    async with simulator("Hello.") as running:
+        _, _, data = await ask(running, "/v1/nothing", {})
+    assert json.loads(data)["error"]["message"] == "There is no POST /v1/nothing here."
+
+
+async def test_gemini_answers_a_wrong_key_as_a_wrong_argument():
+    path, body, _ = PATHS["gemini"]
+    async with simulator("Hello.", key="k") as running:
+        status, _, data = await ask(running, path, body, {"x-goog-api-key": "other"})
+    error = json.loads(data)["error"]
+    assert (status, error["code"], error["status"]) == (400, 400, "INVALID_ARGUMENT")
+    assert error["message"] == "API key not valid. Please pass a valid API key."
+    assert error["details"][0]["reason"] == "API_KEY_INVALID"
 
 
 async def test_the_prefix_of_openrouter_is_known():

@@ -332,7 +332,7 @@ async def test_a_session_needs_the_key_too():
         async with open_socket(running, additional_headers={"x-goog-api-key": "s3cret"}) as client:
             await client.send(setup={"model": MODEL})
             assert await client.receive() == {"setupComplete": {}}
-    assert refused.value.response.status_code == 401
+    assert refused.value.response.status_code == 400
 
 
 async def test_a_simulator_closes_while_a_session_is_open():

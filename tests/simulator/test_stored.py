@@ -1,7 +1,8 @@
-"""Responses that are stored, asked through OpenAI's own SDK."""
+"""What is stored, asked for through the SDKs of OpenAI and Anthropic."""
 
 import contextlib
 
+import anthropic
 import openai
 import pytest
 
@@ -83,3 +84,73 @@ async def test_a_deleted_response_is_gone():
         await client.responses.delete(first.id)
         with pytest.raises(openai.NotFoundError):
             await client.responses.retrieve(first.id)
+
+
+@contextlib.asynccontextmanager
+async def claude_of(running):
+    async with anthropic.AsyncAnthropic(base_url=running.anthropic_url, api_key="k", max_retries=0) as client:
+        yield client
+
+
+@anthropic.beta_async_tool
+async def get_weather() -> str:
+    """The weather."""
+    return "sunny"
+
+
+CLAUDE = {"model": "claude-opus-4-6", "max_tokens": 99}
+THREADS = {"betas": ["message-threads-2026-08-12"]}
+QUESTION = {"role": "user", "content": "Weather?"}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_anthropics_tool_runner_goes_on_in_its_thread_with_the_new_messages_only(stream):
+    async with simulator(*SCRIPT) as running, claude_of(running) as client:
+        runner = client.beta.messages.tool_runner(
+            **CLAUDE, messages=[QUESTION], system="Be brief.", tools=[get_weather], stream=stream
+        )
+        last = await runner.until_done()
+    bodies = [request.body for request in running.requests]
+    assert last.content[0].text == "Sunny."
+    assert [body["thread"]["type"] for body in bodies] == ["create", "continue"]
+    assert [block["type"] for block in bodies[1]["messages"][0]["content"]] == ["tool_result"]
+    assert len(bodies[1]["messages"]) == 1
+    assert "tools" not in bodies[1]
+
+
+async def test_a_thread_that_was_given_up_is_not_found_so_that_the_sdk_sends_it_whole_again():
+    async with Simulator(ScriptedModel(*SCRIPT), stored=0) as running, claude_of(running) as client:
+        runner = client.beta.messages.tool_runner(**CLAUDE, messages=[QUESTION], tools=[get_weather])
+        last = await runner.until_done()
+    assert last.content[0].text == "Sunny."
+    assert [request.body["thread"]["type"] for request in running.requests] == ["create", "continue", "create"]
+
+
+async def test_a_thread_of_an_unknown_message_is_not_found():
+    thread = {"type": "continue", "previous_message_id": "msg_1"}
+    async with simulator("Hello.") as running, claude_of(running) as client:
+        with pytest.raises(anthropic.NotFoundError) as caught:
+            await client.beta.messages.create(**CLAUDE, **THREADS, messages=[QUESTION], thread=thread)
+    assert caught.value.body["error"] == {
+        "type": "not_found_error",
+        "message": "thread: no message msg_1 to continue from",
+        "details": {"error_code": "thread_not_found"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"thread": {"type": "create"}}, "thread: Extra inputs are not permitted"),
+        ({"thread": {"type": "fork"}, **THREADS}, "thread: Input tag should be one of 'create', 'continue'"),
+        (
+            {"thread": {"type": "continue", "previous_message_id": "msg_1"}, "system": "Be brief.", **THREADS},
+            "system: may not be given when a thread is continued, which keeps what it was created with",
+        ),
+    ],
+)
+async def test_a_thread_without_its_beta_of_another_kind_or_with_what_it_keeps_is_refused(given, message):
+    async with simulator("Hello.") as running, claude_of(running) as client:
+        with pytest.raises(anthropic.BadRequestError) as caught:
+            await client.beta.messages.create(**CLAUDE, messages=[QUESTION], **given)
+    assert caught.value.body["error"]["message"] == message

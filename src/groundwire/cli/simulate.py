@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.options import global_options, json_option
-from groundwire.cli.output import print_json, print_text
+from groundwire.cli.output import clean, print_json, print_text
 
 if TYPE_CHECKING:
     from groundwire.contracts.errors import ConfigError
-    from groundwire.simulator.app import Simulator
+    from groundwire.simulator.app import ServedRequest, Simulator
 
 
 @click.command()
@@ -20,15 +20,33 @@ if TYPE_CHECKING:
 @click.option("--script", metavar="FILE", type=click.Path(), help="Answers and rules, as JSON or TOML.")
 @click.option("--faults", "seed", metavar="SEED", type=int, help="Misbehave by plan: the same seed, the same faults.")
 @click.option(
+    "--fault",
+    "kinds",
+    metavar="KIND[:NUMBER]",
+    multiple=True,
+    help="Misbehave in this way, such as status:429, cut:60 or timeout:2; several times for several. "
+    "Every request, unless --faults or --rate says how often.",
+)
+@click.option(
     "--rate",
     type=click.FloatRange(0, 1),
-    help="The share of requests that meet a fault, 0.1 unless said; only with --faults.",
+    help="The share of requests that meet a fault; unless said 0.1 with --faults, 1 with --fault alone.",
 )
-@click.option("--key", metavar="K", default="", help="Refuse requests without this key.")
+@click.option("--key", metavar="K", help="Refuse requests without this key.")
+@click.option("--quiet", is_flag=True, help="Do not tell of each request on stderr.")
 @json_option
 @global_options()
 def simulate(
-    host: str, port: int, script: str | None, seed: int | None, rate: float | None, key: str, *, as_json: bool
+    host: str,
+    port: int,
+    script: str | None,
+    seed: int | None,
+    kinds: tuple[str, ...],
+    rate: float | None,
+    key: str | None,
+    *,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Serve a scripted model in every dialect, for tests.
 
@@ -40,6 +58,9 @@ def simulate(
 
     from groundwire.contracts.errors import ConfigError
 
+    if key == "":
+        raise click.UsageError("--key is empty; leave it out to let every request in.")
+
     try:
         from groundwire.simulator.app import Simulator
     except ImportError as error:
@@ -50,11 +71,12 @@ def simulate(
     from groundwire.assembly import scripted_model
     from groundwire.cli.opening import read_settings
 
-    given = {"script": script, "faults": seed, "rate": rate}
+    given = {"script": script, "faults": seed, "rate": rate, "kinds": kinds or None}
     wanted = replace(read_settings().simulator, **{name: value for name, value in given.items() if value is not None})
-    if rate is not None and wanted.faults is None:
-        raise click.UsageError("--rate says how often the faults of --faults strike; name a seed too.")
-    asyncio.run(_serve(Simulator(scripted_model(wanted), key=key, keep=0), host, port, as_json=as_json))
+    if rate is not None and wanted.faults is None and not wanted.kinds:
+        raise click.UsageError("--rate says how often the faults of --faults or --fault strike; name one of them too.")
+    simulator = Simulator(scripted_model(wanted), key=key or "", keep=0, on_served=None if quiet else _tell)
+    asyncio.run(_serve(simulator, host, port, as_json=as_json))
 
 
 async def _serve(simulator: "Simulator", host: str, port: int, *, as_json: bool) -> None:
@@ -91,6 +113,12 @@ def _unheard(error: OSError, host: str, port: int) -> "ConfigError":
         return ConfigError(f"Port {port} of {host} is in use.", hint="choose another with --port; 0 takes a free one")
     reason = os.strerror(error.errno) if error.errno else str(error)
     return ConfigError(f"Port {port} of {host} cannot be listened on: {reason}.", hint="choose another with --port")
+
+
+def _tell(served: "ServedRequest") -> None:
+    struck = f"  fault {served.fault.kind}" if served.fault is not None else ""
+    line = f"{served.method} {served.path}  {served.model or '-'}  {served.status or 'no answer'}{struck}"
+    click.echo(clean(line), err=True)
 
 
 def _announce(simulator: "Simulator", *, as_json: bool) -> None:

@@ -11,15 +11,11 @@ if TYPE_CHECKING:
     from groundwire.contracts.tools import ToolSpec
     from groundwire.registry import Registry, Tool
 
-# What users type, and the artifact's names for it.
-FORMATS = {
-    "openai": "openai",
-    "openai-responses": "openaiResponses",
-    "anthropic": "anthropic",
-    "gemini": "geminiNative",
-    "gemini-json": "geminiJson",
-    "mcp": "mcp",
-}
+# As `registry.declarations` takes them; written out because the command line starts without the registry.
+FORMATS = (
+    "openai", "openai-chat", "openaiResponses", "openai-responses", "anthropic", "geminiNative", "gemini", "geminiJson",
+    "gemini-json", "mcp",
+)  # fmt: skip
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 
@@ -55,7 +51,8 @@ def list_tools(registry_path: str, *, as_json: bool) -> None:
     "--format",
     "form",
     type=click.Choice(["canonical", *FORMATS]),
-    help="Print the declaration as JSON: our own, or a provider's. `gemini` is the native form with upper-case types.",
+    help="Print the declaration as JSON: our own, or a provider's. `gemini` is the native form with upper-case types. "
+    "Forms have the artifact's names and the dialects'.",
 )
 @registry_option
 @json_option
@@ -74,7 +71,7 @@ def show_tool(name: str, form: str | None, registry_path: str, *, as_json: bool)
     elif form == "canonical":
         value = _describe(spec)
     else:
-        value = registry.declarations(FORMATS[form], names=[spec.tool_id])[0]
+        value = registry.declarations(form, names=[spec.tool_id])[0]
     if as_json:
         print_json(value)
     else:

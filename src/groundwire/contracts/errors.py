@@ -5,7 +5,7 @@ later (`retryable`), and carries a `hint` for the person who reads it:
 
     GroundwireError
     ├─ InvalidJson           a text or value is not JSON, or nested too deeply
-    ├─ ConfigError           a setting is missing, unknown or contradicts another
+    ├─ ConfigError           a setting or a value given in Python is missing, unknown or of a wrong kind
     ├─ RegistryError         a tool cannot be registered
     │  └─ ArtifactError      tool_registry.json cannot be read
     ├─ WireError             a request, response or frame is not what its dialect says, or too odd to read
@@ -100,6 +100,9 @@ class GroundwireError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
 
 
 class InvalidJson(GroundwireError):

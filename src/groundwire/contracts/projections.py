@@ -1,10 +1,12 @@
-"""The other envelope shapes that callers know, each derived from the one ToolResult."""
+"""The other shapes that callers know of an envelope, each derived from the one ToolResult."""
 
 from typing import Any
 
 import msgspec
 
-from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.canonical import JsonObject, dump_json
+from groundwire.contracts.messages import ResultItem, TextPart
 from groundwire.contracts.results import ToolResult
 
 
@@ -20,6 +22,12 @@ def model_view(result: ToolResult) -> JsonObject:
     if result.warnings:
         view["warnings"] = list(result.warnings)
     return view
+
+
+def result_item(call: ToolCall, result: ToolResult, view: JsonObject | None = None) -> ResultItem:
+    """The result as the next request tells it to the model that made the call: its model view, unless another is given."""
+    text = dump_json(model_view(result) if view is None else view).decode()
+    return ResultItem(call_id=call.call_id, name=call.name, parts=(TextPart(text=text),), failed=not result.ok)
 
 
 def response_view(result: ToolResult) -> JsonObject:

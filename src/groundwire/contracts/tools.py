@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.requests import FunctionTool
 
 Mode: TypeAlias = Literal["text", "voice"]
 GroundingMode: TypeAlias = Literal["off", "report", "strict"]
@@ -141,6 +142,13 @@ def model_parameters(spec: ToolSpec) -> JsonObject:
         if not view["required"]:
             del view["required"]
     return view
+
+
+def function_tool(spec: ToolSpec) -> FunctionTool:
+    """The tool as a model is told of it, before any dialect: without the arguments that the executor supplies."""
+    return FunctionTool(
+        name=spec.wire_name, description=spec.description or spec.summary or None, parameters=model_parameters(spec)
+    )
 
 
 def barge_in_of(spec: ToolSpec) -> BargeIn:

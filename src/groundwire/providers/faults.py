@@ -6,13 +6,15 @@ A fault is data. The simulator acts it out on the socket; the scripted provider,
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from random import Random
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from groundwire.codecs.wire.building import withdraw_calls
 from groundwire.codecs.wire.failures import kind_of_status
 from groundwire.codecs.wire.ids import unique_id
+from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import CallItem, Item, Message, TextPart
 from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyEnded, ReplyPart, ReplyStarted
@@ -63,6 +65,35 @@ class Fault(Struct, frozen=True, kw_only=True):
         if self.pause is not None:
             return self.pause
         return 600.0 if self.kind is FaultKind.TIMEOUT else 0.01
+
+
+_NUMBERS = {
+    FaultKind.STATUS: "status",
+    FaultKind.CUT: "at_byte",
+    FaultKind.TIMEOUT: "pause",
+    FaultKind.SLOW_DRIP: "pause",
+}
+
+
+def read_fault(text: str) -> Fault:
+    """`status:429`, `cut:60`, `timeout:2`, or a kind alone: the number is a status, a byte, or seconds."""
+    name, has_number, number = text.partition(":")
+    try:
+        kind = FaultKind(name)
+    except ValueError:
+        raise ConfigError(f"There is no fault {name!r}.", hint=f"faults are {', '.join(FaultKind)}") from None
+    if not has_number:
+        return Fault(kind=kind)
+    if kind not in _NUMBERS:
+        raise ConfigError(f"The fault {name} takes no number.", hint=f"those that do: {', '.join(_NUMBERS)}")
+    member = _NUMBERS[kind]
+    wanted = {"status": Annotated[int, Meta(ge=400, le=599)], "at_byte": Annotated[int, Meta(ge=0)]}
+    try:
+        value = convert(number, wanted.get(member, Annotated[float, Meta(ge=0, le=86_400)]), strict=False)
+    except ValidationError:
+        words = {"status": "an error status, 400 to 599", "at_byte": "a number of bytes", "pause": "seconds"}
+        raise ConfigError(f"The fault {text!r} must have {words[member]} behind the colon.") from None
+    return Fault(kind=kind, **{member: value})
 
 
 DEFAULT_FAULTS: tuple[Fault, ...] = (

@@ -11,12 +11,13 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from groundwire.codecs.wire.stored import stored_members
-from groundwire.contracts.errors import ProviderError
+from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Item, MediaPart, Message, NativeItem, Part, ResultItem, TextPart
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, Usage, WireWarning
 from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
+from groundwire.providers.admission import check_asked
 from groundwire.providers.catalogue import UNKNOWN_MODEL, Catalogue, Route
 
 _FINAL = frozenset(
@@ -36,8 +37,10 @@ class ModelRouter:
     def __init__(self, catalogue: Catalogue, providers: Mapping[str, Provider]) -> None:
         self.catalogue = catalogue
         self._providers = dict(providers)
+        self._is_closed = False
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
+        self._check(request, options)
         failed: list[_Failed] = []
         for name in self._names(request, options):
             try:
@@ -52,6 +55,7 @@ class ModelRouter:
         raise _summary(failed)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
+        self._check(request, options)
         failed: list[_Failed] = []
         for name in self._names(request, options):
             passed_on = False
@@ -93,8 +97,14 @@ class ModelRouter:
         return None if entry is None or entry.prices is None else entry.prices.cost_of(usage)
 
     async def close(self) -> None:
+        self._is_closed = True
         for provider in self._providers.values():
             await provider.close()
+
+    def _check(self, request: ModelRequest, options: SendOptions) -> None:
+        if self._is_closed:
+            raise ConfigError("These models are closed.", hint="ask before close(), or open_models() again")
+        check_asked(request, options)
 
     def _names(self, request: ModelRequest, options: SendOptions) -> Iterator[str]:
         """The model, then its fallbacks; nobody but its provider can go on from what is stored there."""

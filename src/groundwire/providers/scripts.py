@@ -65,13 +65,14 @@ def read_script(path: str | Path) -> Script:
         data = file.read_bytes()
     except OSError as error:
         raise ConfigError(f"The script {file} cannot be read: {error.strerror}.") from None
+    is_toml = file.suffix.lower() == ".toml"
     try:
-        if file.suffix.lower() == ".toml":
-            script = msgspec.convert(tomllib.loads(data.decode()), Script)
-        else:
-            script = msgspec.json.decode(data, type=Script)
-    except (msgspec.DecodeError, msgspec.ValidationError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        script = msgspec.convert(tomllib.loads(data.decode()) if is_toml else msgspec.json.decode(data), Script)
+    except msgspec.ValidationError as error:
         raise ConfigError(f"{file.name} is no script: {error}", hint="a script has answers and rules") from None
+    except (msgspec.DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        form = "TOML" if is_toml else "JSON"
+        raise ConfigError(f"{file.name} is no script: it is not {form}: {error}") from None
     for rule in script.rules:
         try:
             re.compile(rule.pattern)

@@ -14,15 +14,27 @@ if TYPE_CHECKING:
 
 Format: TypeAlias = Literal["openai", "openaiResponses", "anthropic", "geminiNative", "geminiJson", "mcp"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+FORMAT_NAMES: dict[str, Format] = {
+    **{form: form for form in FORMATS},
+    "openai-chat": "openai",
+    "openai-responses": "openaiResponses",
+    "gemini": "geminiNative",
+    "gemini-json": "geminiJson",
+}
+"""What users may say: the artifact's names, and those of the dialects."""
 
 
-def declare(spec: ToolSpec, form: str) -> "Declaration":
+def format_named(name: str) -> Format:
+    found = FORMAT_NAMES.get(name)
+    if found is None:
+        hint = f"Known: {', '.join(FORMAT_NAMES)}."
+        raise RegistryError(f"{name!r} is not a declaration format.", reason="unknown_format", hint=hint)
+    return found
+
+
+def declare(spec: ToolSpec, form: Format) -> "Declaration":
     """Declare one tool, without the arguments that the executor supplies."""
-    encode = _encoders().get(form)
-    if encode is None:
-        raise RegistryError(
-            f"{form!r} is not a declaration format.", reason="unknown_format", hint=f"Known: {', '.join(FORMATS)}."
-        )
+    encode = _encoders()[form]
     extra: dict[str, Any] = {"result": spec.result, "category": spec.category} if form == "mcp" else {}
     return encode(
         name=spec.wire_name,
@@ -36,7 +48,7 @@ def declare_all(spec: ToolSpec) -> "dict[Format, Declaration]":
     return {form: declare(spec, form) for form in FORMATS}
 
 
-def _encoders() -> "Mapping[str, Callable[..., Declaration]]":
+def _encoders() -> "Mapping[Format, Callable[..., Declaration]]":
     from groundwire.codecs import anthropic_messages, gemini, mcp, openai_chat, openai_responses
 
     return {

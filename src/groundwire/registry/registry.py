@@ -15,7 +15,8 @@ import msgspec
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ArtifactError, RegistryError
-from groundwire.contracts.tools import Exposure, ToolSpec
+from groundwire.contracts.requests import FunctionTool
+from groundwire.contracts.tools import Exposure, ToolSpec, function_tool
 from groundwire.registry.artifact import (
     REBUILD,
     Artifact,
@@ -26,7 +27,7 @@ from groundwire.registry.artifact import (
     version_of,
 )
 from groundwire.registry.author import Tool
-from groundwire.registry.declarations import declare
+from groundwire.registry.declarations import Format, declare, format_named
 from groundwire.registry.handlers import Handler
 
 ARTIFACT_FILE = "tool_registry.json"
@@ -79,7 +80,7 @@ class Registry:
         try:
             registry = cls(_tools_of(artifact, base_path, live), base_path=base_path)
         except RegistryError as error:
-            raise ArtifactError(f"The artifact is wrong: {error}", reason=error.reason, hint=REBUILD) from None
+            raise ArtifactError(f"The artifact is wrong: {error.message}", reason=error.reason, hint=REBUILD) from None
         registry.quarantined = tuple(artifact.quarantined)
         registry.version = artifact.version
         registry._body = body
@@ -107,10 +108,17 @@ class Registry:
         return f"Registry({self.version}, {len(self)} tools)"
 
     def declarations(self, form: str, *, names: Iterable[str] | None = None) -> list[JsonObject]:
-        """Declare tools in a provider's form: those named, in that order, or all that are meant for models."""
-        if names is None:
-            return [self._declare(tool, form) for tool in self if tool.spec.exposure is Exposure.MODEL]
-        return [self._declare(self._get(name), form) for name in names]
+        """Declare tools in a provider's form: those named, in that order, or all that are meant for models.
+
+        Forms have the artifact's names (`openai`, `openaiResponses`, `anthropic`, `geminiNative`, `geminiJson`, `mcp`) or
+        those of the dialects (`openai-chat`, `openai-responses`, `gemini`, `gemini-json`).
+        """
+        wanted = format_named(form)
+        return [self._declare(tool, wanted) for tool in self._offered(names)]
+
+    def function_tools(self, names: Iterable[str] | None = None) -> tuple[FunctionTool, ...]:
+        """The tools for a `ModelRequest`: those named, in that order, or all that are meant for models."""
+        return tuple(function_tool(tool.spec) for tool in self._offered(names))
 
     def artifact(self, *, built_at: datetime | None = None) -> bytes:
         """The bytes of tool_registry.json: those that were read, or new ones."""
@@ -153,13 +161,18 @@ class Registry:
                 raise _collision(tool, other)
         self._by_name[tool.tool_id] = self._by_name[tool.wire_name] = tool
 
+    def _offered(self, names: Iterable[str] | None) -> list[Tool]:
+        if names is None:
+            return [tool for tool in self if tool.spec.exposure is Exposure.MODEL]
+        return [self._get(name) for name in names]
+
     def _get(self, name: str) -> Tool:
         tool = self._by_name.get(name)
         if tool is None:
             raise RegistryError(f"There is no tool {name!r}.", reason="unknown_tool")
         return tool
 
-    def _declare(self, tool: Tool, form: str) -> JsonObject:
+    def _declare(self, tool: Tool, form: Format) -> JsonObject:
         key = (tool.tool_id, form)
         if key not in self._declared:
             built = tool.source.declaration(form) if isinstance(tool.source, EntrySource) else None

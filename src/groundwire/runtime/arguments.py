@@ -1,10 +1,23 @@
-"""The argument text of a call, from whatever a caller gave."""
+"""What a caller may give for a call, and the argument text of it."""
 
 import reprlib
 
+from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, dump_json
 from groundwire.contracts.errors import InvalidJson
+from groundwire.contracts.messages import CallItem
 from groundwire.contracts.texts import storable
+
+
+def check_called(name: object, arguments: object) -> None:
+    """A model's call has to be taken apart; handed over whole it would only look like bad arguments."""
+    if isinstance(name, str) and not isinstance(arguments, (ToolCall, CallItem)):
+        return
+    wrong = arguments if isinstance(name, str) else name
+    raise TypeError(
+        f"a tool is called by its name and its arguments, not by a {type(wrong).__name__}; "
+        'for a call of a model: call(call.name, call.raw, call_id=call.call_id, caller="model")'
+    )
 
 
 def raw_of(arguments: JsonObject | str | None) -> str:

@@ -30,7 +30,7 @@ from groundwire.contracts.records import (
 from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Registry
-from groundwire.runtime.arguments import raw_of
+from groundwire.runtime.arguments import check_called, raw_of
 from groundwire.runtime.attempt import Attempt, Caller
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock
 from groundwire.runtime.context_window import context_usage, context_warning
@@ -377,6 +377,7 @@ class Runtime:
     ) -> ToolResult:
         if turn.is_ended:
             raise ConfigError("this turn has ended", hint="make the call inside `async with runtime.turn(…)`")
+        check_called(name, arguments)
         if idempotency_key is not None:
             check_id("idempotency", idempotency_key)
         if caller not in CALLERS:

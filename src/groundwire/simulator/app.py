@@ -1,10 +1,10 @@
 """The simulator: a server that speaks the four HTTP dialects and Gemini Live, and knows nothing but a script.
 
 A request is checked by the rules of its dialect, read by our codec, answered by the scripted model, and sent back as
-the provider would send it, faults included. It keeps no conversation, except responses that OpenAI would store too.
+the provider would send it, faults included. It keeps no conversation, except what its vendor would store too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -21,7 +21,7 @@ from groundwire.contracts.errors import WireError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply
-from groundwire.contracts.requests import ModelRequest
+from groundwire.contracts.requests import Dialect, ModelRequest
 from groundwire.providers.composing import to_reply
 from groundwire.providers.faults import Fault, FaultKind, failure_of
 from groundwire.providers.scripted import ScriptedModel
@@ -42,8 +42,8 @@ from groundwire.simulator.responding import (
     web_page,
     with_one_id,
 )
-from groundwire.simulator.routes import SECRET_HEADERS, Route, keys_in, route_of, without_key
-from groundwire.simulator.stored import StoredResponses
+from groundwire.simulator.routes import SECRET_HEADERS, Route, advice_about, keys_in, route_of, without_key
+from groundwire.simulator.stored import StoredResponses, StoredThreads
 
 MODELS = ("gpt-5.2", "claude-opus-4-6", "gemini-3-flash")
 """What the lists of models show. Any other name is answered too."""
@@ -56,6 +56,15 @@ _RULES = {
 }
 _REQUEST_IDS = IdRule(pattern="", prefix="req_", length=28)
 
+_WRONG_KEY = Failure(kind=FailureKind.AUTHENTICATION, message="The API key is missing or not valid.", status=401)
+_WRONG_GEMINI_KEY = Failure(
+    kind=FailureKind.AUTHENTICATION,
+    message="API key not valid. Please pass a valid API key.",
+    status=400,
+    code="API_KEY_INVALID",
+    type="INVALID_ARGUMENT",
+)
+
 
 class SeenRequest(Struct, frozen=True, kw_only=True):
     """A request as it came in, without its keys. `body` is None where there was no JSON."""
@@ -66,13 +75,23 @@ class SeenRequest(Struct, frozen=True, kw_only=True):
     body: JsonValue = None
 
 
+class ServedRequest(Struct, frozen=True, kw_only=True):
+    """What became of a request. `status` is 0 where nothing is answered, `fault` the one that struck."""
+
+    method: str
+    path: str
+    model: str
+    status: int
+    fault: Fault | None = None
+
+
 class Simulator:
     """Serves a scripted model on a real socket.
 
     `piece` is how many characters a streamed piece has, `pause` how many seconds pass between two of them. With a `key`,
     requests without it are refused. The model's faults count the requests for answers, from 0. `keep` limits how many requests are
-    remembered, newest last; `stored` how many responses can be gone on from. A body that does not come within `patience`
-    seconds is not waited for.
+    remembered, newest last; `stored` how many of OpenAI's responses, and of Anthropic's threads, can be gone on from. A body that does not come within `patience`
+    seconds is not waited for. `on_served` is told of each request when its answer begins.
     """
 
     def __init__(
@@ -86,6 +105,7 @@ class Simulator:
         keep: int | None = None,
         stored: int = 1000,
         patience: float = 60.0,
+        on_served: Callable[[ServedRequest], None] | None = None,
     ) -> None:
         self.requests: list[SeenRequest] = []
         self.url = ""
@@ -95,9 +115,14 @@ class Simulator:
         self._piece = piece
         self._pause = pause
         self._keep = keep
+        self._on_served = on_served
         self._received = 0
         self._answered = 0
-        self._stored = StoredResponses(stored)
+        self._responses = StoredResponses(stored)
+        self._memories: dict[Dialect, StoredResponses | StoredThreads] = {
+            "openai-responses": self._responses,
+            "anthropic": StoredThreads(stored),
+        }
         self._server = HttpServer(self._handle, patience=patience)
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -152,32 +177,47 @@ class Simulator:
     async def _handle(self, request: Request) -> Response | Upgrade:
         route = route_of(request.method, request.target, request.headers)
         self._received += 1
-        self.requests.append(_seen(request))
+        seen = _seen(request)
+        self.requests.append(seen)
         if self._keep is not None:
             del self.requests[: len(self.requests) - self._keep]
         request_id = derived_id(f"{self.url}:{self._received}", _REQUEST_IDS)
         headers = request_id_headers(route.dialect, request_id)
+        fault = None
         try:
-            answer = self._refusal(request, route) or self._answer(request, route, headers)
+            answer: Response | Upgrade | Failure | None = self._refusal(request, route)
+            if answer is None:
+                fault = self._next_fault(route)
+                answer = self._answer(request, route, headers, fault)
         except WireError as error:
-            answer = Failure(kind=FailureKind.INVALID_REQUEST, message=str(error), status=400)
+            answer = Failure(kind=FailureKind.INVALID_REQUEST, message=error.message, status=400)
         except Exception as error:  # noqa: BLE001 - a script's own code may raise anything; the client gets to see it
             message = f"The simulator failed: {type(error).__name__}: {error}"
             answer = Failure(kind=FailureKind.SERVER, message=message, status=500)
         if isinstance(answer, Failure):
-            return error_response(replace(answer, request_id=request_id), route, headers, clock=self._clock)
+            answer = error_response(replace(answer, request_id=request_id), route, headers, clock=self._clock)
+        if self._on_served is not None:
+            self._on_served(_served(seen, route, answer, fault))
         return answer
+
+    def _next_fault(self, route: Route) -> Fault | None:
+        if route.action != "generate":
+            return None
+        number, self._answered = self._answered, self._answered + 1
+        return self._model.faults.fault(number)
 
     def _refusal(self, request: Request, route: Route) -> Failure | None:
         if route.action == "unknown":
-            message = f"There is no {request.method} {without_key(request.target)} here."
-            return Failure(kind=FailureKind.NOT_FOUND, message=message, status=404)
+            message = f"There is no {request.method} {without_key(request.target)} here.{advice_about(request.target)}"
+            code = "unknown_url" if route.dialect.startswith("openai") else None
+            return Failure(kind=FailureKind.NOT_FOUND, message=message, status=404, code=code)
         if self._key and self._key not in keys_in(request.target, request.headers):
-            message = "The API key is missing or not valid."
-            return Failure(kind=FailureKind.AUTHENTICATION, message=message, status=401)
+            return _WRONG_GEMINI_KEY if route.dialect == "gemini" else _WRONG_KEY
         return None
 
-    def _answer(self, request: Request, route: Route, headers: dict[str, str]) -> Response | Upgrade | Failure:
+    def _answer(
+        self, request: Request, route: Route, headers: dict[str, str], fault: Fault | None
+    ) -> Response | Upgrade | Failure:
         created = int(self._clock.now())
         if route.action == "live":
             return serve_live(request, self._model, clock=self._clock, piece=self._piece, pause=self._pause)
@@ -189,8 +229,6 @@ class Simulator:
             return self._stored_response(request, route, headers)
         if route.action == "count":
             return self._count(request, route, headers)
-        number, self._answered = self._answered, self._answered + 1
-        fault = self._model.faults.fault(number)
         if fault is not None and fault.kind is FaultKind.TIMEOUT:
             return silence(fault, self._clock)
         if fault is not None and fault.kind is FaultKind.STATUS:
@@ -203,13 +241,13 @@ class Simulator:
         self, request: Request, route: Route, headers: dict[str, str], fault: Fault | None
     ) -> Response | Failure:
         body = read_object(request.body)
-        is_stateful = route.dialect == "openai-responses"
-        if is_stateful:
-            earlier, body = body.get("previous_response_id"), self._stored.completed({"store": True, **body})
+        earlier, memory = body.get("previous_response_id"), self._memories.get(route.dialect)
+        if memory is not None:
+            body = memory.completed(body)
         asked, failure = _read(body, route, request.headers)
         if failure is not None:
             return failure
-        if is_stateful and earlier is not None:
+        if route.dialect == "openai-responses" and earlier is not None:
             asked = _going_on(asked, earlier)
         answer = self._model.answer(asked)
         if answer.failure is not None:
@@ -220,8 +258,8 @@ class Simulator:
         sent = codec_of(route.dialect).encode_response(reply, request=asked).body
         if is_double:
             sent = read_object(with_one_id(dump(sent), call_ids))
-        if is_stateful:
-            self._stored.keep(body, sent)
+        if memory is not None:
+            memory.keep(body, sent)
         if asked.stream:
             pieces = self._pieces(reply, asked, route)
             if is_double:
@@ -242,12 +280,12 @@ class Simulator:
         return [*pieces, encoder.finish()]
 
     def _stored_response(self, request: Request, route: Route, headers: dict[str, str]) -> Response | Failure:
-        found = self._stored.body(route.response_id)
+        found = self._responses.body(route.response_id)
         if found is None:
             message = f"Response with id '{route.response_id}' not found."
             return Failure(kind=FailureKind.NOT_FOUND, message=message, status=404)
         if request.method == "DELETE":
-            self._stored.forget(route.response_id)
+            self._responses.forget(route.response_id)
             found = {"id": route.response_id, "object": "response", "deleted": True}
         return json_response(found, headers, clock=self._clock)
 
@@ -258,8 +296,9 @@ class Simulator:
             body = inner
         if route.dialect == "anthropic":
             body = {"max_tokens": 1, **body}
-        if route.dialect == "openai-responses":
-            body = self._stored.completed(body)
+        memory = self._memories.get(route.dialect)
+        if memory is not None:
+            body = memory.completed(body)
         asked, failure = _read(body, route, request.headers)
         if failure is not None:
             return failure
@@ -282,6 +321,13 @@ def _read(body: JsonObject, route: Route, headers: Mapping[str, str]) -> tuple[M
     if route.dialect == "gemini":
         body = rules_gemini.with_whole_turns(body)
     return codec_of(route.dialect).decode_request(body, model=route.model, stream=route.stream), None
+
+
+def _served(seen: SeenRequest, route: Route, answer: Response | Upgrade, fault: Fault | None) -> ServedRequest:
+    named = seen.body.get("model") if isinstance(seen.body, dict) else None
+    model = route.model or (named if isinstance(named, str) else "")
+    status = answer.status if isinstance(answer, Response) else 101 if route.action == "live" else 0
+    return ServedRequest(method=seen.method, path=seen.path, model=model, status=status, fault=fault)
 
 
 def _going_on(asked: ModelRequest, earlier: JsonValue) -> ModelRequest:

@@ -73,6 +73,18 @@ def route_of(method: str, target: str, headers: Mapping[str, str]) -> Route:
     return Route(dialect=_nearest(path, headers), action="unknown")
 
 
+def advice_about(target: str) -> str:
+    """What is probably wrong with the base URL behind a path that is not known, as a sentence after another."""
+    path = unquote(_split(target).path).rstrip("/")
+    if path.startswith(("/v1/v1/", "/v1/v1beta/")):
+        return " The base URL of this API is given without /v1."
+    if any(path.endswith(method) for method in _METHODS) and not path.startswith("/v1/"):
+        return (
+            " Its path begins with /v1: for OpenAI's APIs the base URL ends in /v1, for Anthropic's the client adds it."
+        )
+    return ""
+
+
 def _catalogue(path: str, headers: Mapping[str, str]) -> Route:
     dialect = _nearest(path, headers)
     name = path.partition("/models")[2].strip("/")

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.failures import Failure
 from groundwire.simulator.members import ANTHROPIC, extra_inputs
@@ -15,12 +17,14 @@ from groundwire.simulator.refusals import (
     Rule,
     first_double,
     first_refusal,
+    not_found,
     objects,
     placed,
     refuse,
     text_of,
 )
 from groundwire.simulator.signatures import is_text_signature
+from groundwire.simulator.stored import KEPT_BY_THREADS
 
 OLD_VERSION = "2023-06-01"
 NEW_VERSION = "2026-10-21"
@@ -32,6 +36,7 @@ _PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MODEL = re.compile(r"(opus|sonnet|haiku|fable|mythos)-(\d+)(?:-(\d{1,2})(?!\d))?")
 _MIN_BUDGET = 1024
+_THREADS = "message-threads-"
 _THINKING = ("thinking", "redacted_thinking")
 
 
@@ -90,6 +95,27 @@ def _required(asked: Asked) -> Iterator[Failure]:
         yield refuse("max_tokens: Field required")
     elif not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
         yield refuse("max_tokens: Input should be a valid integer, greater than or equal to 0")
+
+
+def _thread(asked: Asked) -> Iterator[Failure]:
+    """A thread that could be gone on with is put into the body before (`stored`), and looks newly created here."""
+    thread = asked.body.get("thread")
+    if thread is None:
+        return
+    if _THREADS not in asked.headers.get("anthropic-beta", ""):
+        yield refuse("thread: Extra inputs are not permitted")
+    kind = thread.get("type") if isinstance(thread, dict) else None
+    if kind not in ("create", "continue"):
+        yield refuse("thread: Input tag should be one of 'create', 'continue'")
+    if not isinstance(thread, dict) or kind == "create":
+        return
+    for name in KEPT_BY_THREADS:
+        if name in asked.body:
+            yield refuse(f"{name}: may not be given when a thread is continued, which keeps what it was created with")
+    earlier = thread.get("previous_message_id")
+    yield replace(
+        not_found(f"thread: no message {earlier} to continue from", code="thread_not_found"), type="not_found_error"
+    )
 
 
 def _messages(asked: Asked) -> Iterator[Failure]:
@@ -382,6 +408,6 @@ def _new_version(asked: Asked) -> Iterator[Failure]:
 
 
 RULES: tuple[Rule, ...] = (
-    _version, _required, extra_inputs(ANTHROPIC), _messages, _contents, _calls, _pairing, _ending, _tools, _choice, _thinking_options, _thoughts,
+    _version, _required, extra_inputs(ANTHROPIC), _thread, _messages, _contents, _calls, _pairing, _ending, _tools, _choice, _thinking_options, _thoughts,
     _thoughts_kept, _sampling, _new_version,
 )  # fmt: skip

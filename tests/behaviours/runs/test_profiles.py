@@ -69,5 +69,5 @@ async def test_a_profiles_limit_stays_where_a_run_sets_another_one():
 
 async def test_a_profile_that_does_not_exist_is_refused():
     async with staged("in-process", "Done.") as stage:
-        with pytest.raises(GroundwireError, match=r"^there is no profile 'reeder'$"):
+        with pytest.raises(GroundwireError, match=r"^there is no profile 'reeder'(?: \(|$)"):
             await stage.agent(profile="reeder").run("Go.")

@@ -5,9 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.canonical import dump_json
-from groundwire.contracts.messages import CallItem, ResultItem, TextPart
-from groundwire.contracts.projections import model_view
+from groundwire.contracts.messages import CallItem, ResultItem
+from groundwire.contracts.projections import model_view, result_item
 from groundwire.contracts.records import Confirmation
 from groundwire.contracts.results import ToolResult
 from groundwire.runtime.runs.settings import RunSettings
@@ -51,13 +50,11 @@ async def carry_out(
     return done
 
 
-def result_item(call: ToolCall, result: ToolResult, settings: RunSettings) -> ResultItem:
+def shown_item(call: ToolCall, result: ToolResult, settings: RunSettings) -> ResultItem:
     """The result as the model is shown it."""
-    view = model_view(result)
-    if settings.tool_result_transforms:
-        view = apply_to_envelope(view, settings.tool_result_transforms)
-    text = dump_json(view).decode()
-    return ResultItem(call_id=call.call_id, name=call.name, parts=(TextPart(text=text),), failed=not result.ok)
+    if not settings.tool_result_transforms:
+        return result_item(call, result)
+    return result_item(call, result, apply_to_envelope(model_view(result), settings.tool_result_transforms))
 
 
 def _corrected(call: ToolCall, turn: Turn, settings: RunSettings) -> ToolCall:

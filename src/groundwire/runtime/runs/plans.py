@@ -7,9 +7,9 @@ import msgspec
 
 from groundwire.contracts.canonical import digest
 from groundwire.contracts.messages import Item, TextPart
-from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions, ToolChoice
+from groundwire.contracts.requests import ModelRequest, SendOptions, ToolChoice
 from groundwire.contracts.runs import Plan
-from groundwire.contracts.tools import ToolSpec, model_parameters
+from groundwire.contracts.tools import ToolSpec, function_tool
 from groundwire.registry import Tool
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.settings import read_choice
@@ -28,7 +28,7 @@ def make_plan(options: RunOptions, tools: Iterable[Tool], *, has_called: bool = 
     return Plan(
         model=options.model,
         instructions=write_instructions(options.instructions, specs, options.mode),
-        tools=tuple([declare(spec) for spec in specs]),
+        tools=tuple([function_tool(spec) for spec in specs]),
         tool_choice=_choice(options, specs, has_called=has_called) if specs else None,
         parallel_calls=options.parallel_calls if specs else None,
         sampling=options.sampling,
@@ -40,13 +40,6 @@ def make_plan(options: RunOptions, tools: Iterable[Tool], *, has_called: bool = 
         tool_transforms=settings.tool_transforms,
         response_transforms=settings.response_transforms,
         fallbacks=options.fallbacks,
-    )
-
-
-def declare(spec: ToolSpec) -> FunctionTool:
-    """The tool as a model is told of it, before any dialect: without the arguments that the executor supplies."""
-    return FunctionTool(
-        name=spec.wire_name, description=spec.description or spec.summary or None, parameters=model_parameters(spec)
     )
 
 

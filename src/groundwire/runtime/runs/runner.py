@@ -30,7 +30,7 @@ from groundwire.contracts.runs import (
 )
 from groundwire.runtime.ledger import run_overtaken
 from groundwire.runtime.runs.asking import ask, with_new_ids
-from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, is_unguarded_action, result_item
+from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, is_unguarded_action, shown_item
 from groundwire.runtime.runs.judging import (
     CARRY,
     GO_ON,
@@ -273,7 +273,7 @@ class Runner:
             if carried[1] is not None:
                 waiting[item.call.call_id] = carried[1].confirmation_id
             else:
-                items.append(result_item(item.call, carried[0], settings))
+                items.append(shown_item(item.call, carried[0], settings))
         if waiting:
             state.record(Paused(waiting=waiting))
             return
