@@ -23,6 +23,7 @@ from groundwire.contracts.runs import RESUMABLE, Outcome, Run, Started
 from groundwire.contracts.shapes import explain_misfit
 from groundwire.providers.router import ModelRouter
 from groundwire.registry import Registry, Tool
+from groundwire.registry.validators import compile_schema
 from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, load_run
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
@@ -95,6 +96,11 @@ class Agent:
         **options: Any,
     ) -> None:
         """`name` is for whoever watches. `options` are further fields of RunOptions that hold for every run, such as `sampling` or `profile`."""
+        owned = {"tools": tools, "store": store, "config": config, "resources": resources, "clock": clock}
+        if runtime is not None and (misplaced := [name for name, value in owned.items() if value]):
+            raise ConfigError(
+                f"{misplaced[0]} belongs to the runtime, which is there already", hint="Runtime(…) takes it"
+            )
         self.runtime = runtime or Runtime(_registry(tools), store, settings=config, resources=resources, clock=clock)
         self._owns_runtime = runtime is None
         self._models = models or open_models(config, clock=clock)
@@ -145,9 +151,12 @@ class Agent:
             async for event in events:
                 yield event
 
-    async def resume(self, run_id: str, *, tenant: str = "default") -> RunResult:
-        """Go on with a run that waits for a decision, failed at its provider, or lost its process."""
-        return await self._collect(await self._load(run_id, tenant), resumed=True)
+    async def resume(self, run_id: str, *, tenant: str = "default", output: Any = None) -> RunResult:
+        """Go on with a run that waits for a decision, failed at its provider, or lost its process.
+
+        `output` is the type of its answer, where the run had another than the agent.
+        """
+        return await self._collect(await self._load(run_id, tenant, output), resumed=True)
 
     async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncGenerator[Event]:
         async with aclosing(self._events(await self._load(run_id, tenant), resumed=True)) as events:
@@ -227,6 +236,7 @@ class Agent:
         message = read_prompt(prompt, turn)
         if message is None and not (earlier.items or given):
             raise ConfigError("there is nothing to ask", hint='agent.run("…"), or give a history')
+        self._check(options, run_id)
         now = clock.now()
         run = Run(
             tenant=options.tenant,
@@ -249,6 +259,17 @@ class Agent:
         state.is_new = not run_id
         return state
 
+    def _check(self, options: RunOptions, run_id: str) -> None:
+        """What cannot be run is refused before there is a run."""
+        self.runtime.check_turn(options.for_turn(run_id))
+        if options.limits.max_cost is not None and self._price(options.model, Usage(input=1, output=1)) is None:
+            raise ConfigError(
+                f"max_cost cannot hold: nobody knows what {options.model!r} costs",
+                hint="give it prices under [[models]], or the agent a price",
+            )
+        if options.output is not None and options.output.schema is not None:
+            compile_schema(options.output.schema, reason="invalid_output_schema", of="the answer")
+
     async def _next_turn(self, options: RunOptions, earlier: Sequence[Item]) -> int:
         """After what was said, and after calls that were made in the session without a word."""
         known = await self.runtime.store.load_session(options.tenant, options.session) if options.session else None
@@ -268,12 +289,15 @@ class Agent:
             {**self._defaults.as_json(), **{name: msgspec.to_builtins(one) for name, one in changes.items()}}
         )
 
-    async def _load(self, run_id: str, tenant: str) -> RunState:
+    async def _load(self, run_id: str, tenant: str, output: Any = None) -> RunState:
         await self.runtime.open()
         state = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
         if state.run.outcome and state.run.outcome not in RESUMABLE:
             raise ConfigError(f"run {run_id!r} has ended: {state.run.outcome}")
-        state.output_type = self._output
+        for kind in (output, self._output):  # a type is not stored; one of another form is not the run's
+            if kind is not None and output_format(kind) == state.options.output:
+                state.output_type = kind
+                break
         return state
 
     def _turn(self, state: RunState, follower: EventSink, *, resumed: bool) -> AbstractAsyncContextManager[Turn]:

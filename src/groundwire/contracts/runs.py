@@ -151,6 +151,7 @@ class Ended(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag
     usage: Usage = Usage()
     cost: float | None = None
     failure: Failure | None = None
+    seconds: float = 0.0
 
 
 RunBody: TypeAlias = Started | Planned | Answered | Added | Resulted | Failed | Paused | Ended

@@ -244,6 +244,10 @@ class Runtime:
         known = await self.store.load_session(tenant, session) if session is not None else None
         return known.registry_version if known is not None else self.registry.version
 
+    def check_turn(self, options: TurnOptions) -> None:
+        """Whether there can be such a turn; a ConfigError says why not."""
+        self._sessions.check(options)
+
     async def end_session(self, session: str, *, tenant: str = "default") -> bool:
         await self.open()
         return await self._sessions.end(tenant, session)

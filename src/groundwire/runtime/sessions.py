@@ -63,21 +63,11 @@ class Sessions:
 
         Its number is the next one of the session, unless whoever opens it has counted.
         """
-        mode, profile = options.get("mode", "text"), options.get("profile", "")
-        self._check(mode, profile)
-        if not options.keys() <= OPTIONS:  # a misspelt one would be left out without a word
-            raise TypeError(f"there is no option {min(options.keys() - OPTIONS)!r}")
-        if not all(isinstance(message, Message) for message in options.get("history") or ()):
-            raise ConfigError(
-                "the history holds something that is no Message", hint='groundwire.say("user", "…") makes one'
-            )
-        for what in ("tenant", "run_id"):
-            if options.get(what):
-                check_id(what, options[what])
+        self.check(options)
         session_id = options.get("session")
         if session_id is None:
             return Turn(self._surface_for(self._registry, options), None, number=number or 1, options=options)
-        session = await self.open(options.get("tenant", "default"), session_id, mode)
+        session = await self.open(options.get("tenant", "default"), session_id, options.get("mode", "text"))
         registry = await self._pinned(session.registry_version)
         session, pending = await self._begin(session)
         turn = Turn(
@@ -89,6 +79,19 @@ class Sessions:
         )
         turn.pending_message = pending
         return turn
+
+    def check(self, options: TurnOptions) -> None:
+        """Whether there can be such a turn; a ConfigError says why not."""
+        self._check(options.get("mode", "text"), options.get("profile", ""))
+        if not options.keys() <= OPTIONS:  # a misspelt one would be left out without a word
+            raise TypeError(f"there is no option {min(options.keys() - OPTIONS)!r}")
+        if not all(isinstance(message, Message) for message in options.get("history") or ()):
+            raise ConfigError(
+                "the history holds something that is no Message", hint='groundwire.say("user", "…") makes one'
+            )
+        for what in ("tenant", "run_id", "session"):
+            if options.get(what):
+                check_id(what, str(options[what]))
 
     async def _begin(self, session: Session) -> tuple[Session, JsonObject | None]:
         """Clear what held for the last turn. A pending message is for the turn that takes it out of the store, alone."""

@@ -39,7 +39,6 @@ async def test_single_settings_of_a_run_change_those_of_the_agent():
     await agent.run("Three.", settings=RunSettings())
     assert [len(request.tools) for request in models.asked] == [1, 0, 1]
     assert [options.overrides for options in models.options] == [{"route": "x"}, {"route": "x"}, {}]
-    assert [options.timeout is not None for options in models.options] == [False, True, False]
 
 
 async def test_the_limits_of_an_agent_hold_beside_those_of_a_run():

@@ -63,10 +63,10 @@ async def test_an_action_finds_stored_what_led_to_it(names):
     assert {tuple(kinds) for _, kinds in notes.seen} == {("started", "planned", "answered")}
 
 
-async def test_a_look_up_is_not_waited_for():
+async def test_what_a_model_said_is_stored_before_a_look_up_too():
     notes = Notes()
     await notes.agent(asks("look"), "Done.").run("Look.")
-    assert notes.seen == [("look 0", ["started"])]
+    assert notes.seen == [("look 0", ["started", "planned", "answered"])]
 
 
 @pytest.mark.parametrize("name", ["note", "limited_note"])

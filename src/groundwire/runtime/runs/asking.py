@@ -1,11 +1,13 @@
 """Asking the model once: whole or in pieces, with one `Reply` in the end, or the provider's failure."""
 
+import asyncio
+import logging
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from groundwire.contracts.errors import ProviderError
+from groundwire.contracts.errors import GroundwireError, ProviderError
 from groundwire.contracts.events import TextDelta
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Item
@@ -16,27 +18,54 @@ from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.runtime.runs.thoughts import LeakFilter, without_leaks
 from groundwire.runtime.turns import Turn
 
+TIME_UP = "run_time_limit"
+"""The code of a failure that is the run's own limit."""
+
+log = logging.getLogger("groundwire")
+
 
 async def ask(
+    provider: Provider,
+    request: ModelRequest,
+    options: SendOptions,
+    turn: Turn,
+    step: int,
+    *,
+    seconds: float | None = None,
+) -> Reply | Failure:
+    """What the model says within so many seconds, whatever its provider does meanwhile."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await _said(provider, request, options, turn, step)
+    except TimeoutError:
+        message = "The model did not answer in the time that the run had left."
+        return Failure(kind=FailureKind.TIMEOUT, message=message, status=0, code=TIME_UP)
+    except ProviderError as error:
+        return error.failure
+    except GroundwireError:
+        raise
+    except Exception as error:  # a provider of somebody's own; a run ends by name all the same
+        log.exception("the provider of %s failed", request.model)
+        return Failure(kind=FailureKind.BAD_RESPONSE, message=f"The provider failed: {type(error).__name__}.", status=0)
+
+
+async def _said(
     provider: Provider, request: ModelRequest, options: SendOptions, turn: Turn, step: int
 ) -> Reply | Failure:
     """If the request is for a stream, the turn's follower hears the words as they come."""
     leaks: dict[int, LeakFilter] = {}
-    try:
-        if not request.stream:
-            return without_leaks(await provider.complete(request, options))
-        async with aclosing(provider.stream(request, options)) as parts:
-            async for part in parts:
-                if type(part) is ReplyText:
-                    _tell(turn, leaks.setdefault(part.index, LeakFilter()).feed(part.text), step)
-                elif type(part) is ReplyEnded:
-                    for leak in leaks.values():
-                        _tell(turn, leak.finish(), step)
-                    return without_leaks(part.reply)
-                elif type(part) is ReplyFailed:
-                    return part.failure
-    except ProviderError as error:
-        return error.failure
+    if not request.stream:
+        return without_leaks(await provider.complete(request, options))
+    async with aclosing(provider.stream(request, options)) as parts:
+        async for part in parts:
+            if type(part) is ReplyText:
+                _tell(turn, leaks.setdefault(part.index, LeakFilter()).feed(part.text), step)
+            elif type(part) is ReplyEnded:
+                for leak in leaks.values():
+                    _tell(turn, leak.finish(), step)
+                return without_leaks(part.reply)
+            elif type(part) is ReplyFailed:
+                return part.failure
     return Failure(kind=FailureKind.BAD_RESPONSE, message="The model's stream ended without an answer.")
 
 

@@ -29,6 +29,9 @@ DifferenceKind: TypeAlias = Literal[
     "run",
 ]
 
+_TIMES = ("duration_ms", "seconds")
+"""How long something took is never the same again."""
+
 
 class Difference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """At which step, what (`name` is a field or a tool), and both sides of it; None where there is nothing.
@@ -157,7 +160,7 @@ def _plain(value: Struct | None) -> JsonObject:
     if value is None:
         return {}
     plain = parse_json(msgspec.json.encode(value))
-    return {name: field for name, field in plain.items() if name != "duration_ms"} if isinstance(plain, dict) else {}
+    return {name: field for name, field in plain.items() if name not in _TIMES} if isinstance(plain, dict) else {}
 
 
 def _by_name(tools: Any) -> JsonObject:

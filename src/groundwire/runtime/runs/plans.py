@@ -110,12 +110,11 @@ def to_request(plan: Plan, items: Iterable[Item], *, stream: bool) -> ModelReque
     )
 
 
-def to_send_options(plan: Plan, *, timeout: float | None) -> SendOptions:
+def to_send_options(plan: Plan) -> SendOptions:
     return SendOptions(
         overrides=plan.overrides,
         message_transforms=plan.message_transforms,
         tool_transforms=plan.tool_transforms,
         response_transforms=plan.response_transforms,
         fallbacks=plan.fallbacks,
-        timeout=timeout,
     )

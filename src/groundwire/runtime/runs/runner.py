@@ -7,10 +7,12 @@ happens is written down before anything follows from it that could not be repeat
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeAlias
 
+from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.events import Event, RunEnded, RunStarted
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Item, say
@@ -29,8 +31,8 @@ from groundwire.contracts.runs import (
     Resulted,
 )
 from groundwire.runtime.ledger import run_overtaken
-from groundwire.runtime.runs.asking import ask, with_new_ids
-from groundwire.runtime.runs.carrying import Execute, carry_out, is_action, is_unguarded_action, shown_item
+from groundwire.runtime.runs.asking import TIME_UP, ask, with_new_ids
+from groundwire.runtime.runs.carrying import Execute, carry_out, is_unguarded_action, shown_item
 from groundwire.runtime.runs.judging import (
     CARRY,
     GO_ON,
@@ -48,6 +50,8 @@ from groundwire.runtime.runs.plans import digest_of, make_plan, to_request, to_s
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
 from groundwire.runtime.turns import Turn
+
+log = logging.getLogger("groundwire")
 
 Heard: TypeAlias = Callable[[], Awaitable[None]]
 """Returns when whoever listens has taken every event so far."""
@@ -141,6 +145,8 @@ class Runner:
         turn.pauses = state.options.approvals == "pause"
         turn.awaited = state.waiting
         turn.history = state.messages()
+        if self._has_one_store:
+            turn.take_entries = state.take_unwritten
         judgement: Judgement = CARRY if state.open_calls else GO_ON
         try:
             while True:
@@ -153,9 +159,11 @@ class Runner:
                     await heard()
                 judgement = await self._ask(state, turn, live=heard is not None)
             await self._end(state, turn, outcome)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ConfigError) as error:
             if state.outcome is None:
-                await asyncio.shield(self._end(state, turn, Outcome.CANCELLED))
+                is_cancelled = isinstance(error, asyncio.CancelledError)
+                outcome = Outcome.CANCELLED if is_cancelled else Outcome.PROVIDER_ERROR
+                await asyncio.shield(self._end(state, turn, outcome))
             raise
 
     async def _follow(self, state: RunState, turn: Turn, judgement: Judgement) -> Outcome | None:
@@ -177,8 +185,8 @@ class Runner:
         fingerprint, began = state.fingerprints.take(state.plan_digest), self._clock.monotonic()
         limit = state.options.limits.max_seconds
         left = None if limit is None else max(limit - state.seconds, 0.001)
-        request, options = to_request(plan, state.items, stream=live), to_send_options(plan, timeout=left)
-        asking = ask(self._provider, request, options, turn, state.steps + 1)
+        request, options = to_request(plan, state.items, stream=live), to_send_options(plan)
+        asking = ask(self._provider, request, options, turn, state.steps + 1, seconds=left)
         said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
         if isinstance(said, Failure):
             return self._after_failure(state, said)
@@ -204,7 +212,12 @@ class Runner:
         if reply.usage is None:
             return None
         for model in (reply.model, state.options.model):
-            if model and (cost := self._price(model, reply.usage)) is not None:
+            try:
+                cost = self._price(model, reply.usage) if model else None
+            except Exception:  # an application's own code; the answer that it prices is there all the same
+                log.exception("the price of an answer of %s could not be found", model)
+                return None
+            if cost is not None:
                 return cost
         return None
 
@@ -215,7 +228,7 @@ class Runner:
             return Repair(outcome=Outcome.MALFORMED_CALL)
         if failure.kind is FailureKind.CONTENT_FILTER:
             return Finish(outcome=Outcome.REFUSED, keep=False)
-        if failure.kind is FailureKind.TIMEOUT and self._exceeded(state) is Outcome.TIME_LIMIT:
+        if failure.code == TIME_UP:
             return Finish(outcome=Outcome.TIME_LIMIT, keep=False)
         has_tools = state.plan is not None and bool(state.plan.tools)
         if settings.tool_use_mode == "relaxed" and has_tools and state.failures <= settings.fallback_retry_count:
@@ -259,9 +272,7 @@ class Runner:
     async def _carry(self, state: RunState, turn: Turn) -> None:
         calls, settings = state.open_calls, state.options.settings
         # What was said is written before anything happens that cannot be repeated: with its reservation, or first.
-        if self._has_one_store and all(is_unguarded_action(turn, item.call.name) for item in calls):
-            turn.take_entries = state.take_unwritten
-        elif any(is_action(turn, item.call.name) for item in calls):
+        if not (self._has_one_store and all(is_unguarded_action(turn, item.call.name) for item in calls)):
             await self._write(state)
         done = await carry_out(self._execute, turn, calls, settings)
         await self._after_batch(turn)
@@ -286,9 +297,9 @@ class Runner:
             return Outcome.STEP_LIMIT
         if limits.max_seconds is not None and state.seconds >= limits.max_seconds:
             return Outcome.TIME_LIMIT
-        if limits.max_tokens is not None and state.usage.total >= limits.max_tokens:
+        if limits.max_tokens is not None and (state.is_uncounted or state.usage.total >= limits.max_tokens):
             return Outcome.TOKEN_LIMIT
-        if limits.max_cost is not None and (state.cost or 0.0) >= limits.max_cost:
+        if limits.max_cost is not None and (state.is_unpriced or (state.cost or 0.0) >= limits.max_cost):
             return Outcome.COST_LIMIT
         return None
 
@@ -305,6 +316,7 @@ class Runner:
                 usage=state.usage,
                 cost=state.cost,
                 failure=state.failure,
+                seconds=round(state.seconds, 3),
             )
         )
         turn.is_paused = outcome in RESUMABLE

@@ -60,6 +60,9 @@ class RunState:
         self.calls = 0
         self.usage = Usage()
         self.cost: float | None = None
+        self.is_uncounted = False
+        """Whether some answer came without its number of tokens."""
+        self.is_unpriced = False
         self.reply: Reply | None = None
         self.warnings: list[WireWarning] = []
         self.text = ""
@@ -72,6 +75,8 @@ class RunState:
         self.failure: Failure | None = None
         self.outcome: Outcome | None = None
         self.began = clock.monotonic()
+        self.spent = 0.0
+        """Seconds of earlier parts of the run, as far as they are known."""
         self._unwritten: list[RunEntry] = []
         self._count = run.entries
         self._extend(earlier)
@@ -85,6 +90,9 @@ class RunState:
         state = cls(run, options, clock, earlier)
         for body in bodies:
             state._apply(body)
+        last = bodies[-1] if bodies else None
+        known = last.seconds if isinstance(last, Ended) else sum(_seconds(body) for body in bodies)
+        state.spent = known
         state.outcome = None
         return state
 
@@ -110,7 +118,7 @@ class RunState:
 
     @property
     def seconds(self) -> float:
-        return self._clock.monotonic() - self.began
+        return self.spent + self._clock.monotonic() - self.began
 
     @property
     def new_items(self) -> tuple[Item, ...]:
@@ -155,8 +163,12 @@ class RunState:
         used = body.reply.usage
         if used is not None:
             self.usage = add_usage(self.usage, used)
+        else:
+            self.is_uncounted = True
         if body.cost is not None:
             self.cost = (self.cost or 0.0) + body.cost
+        else:
+            self.is_unpriced = True
         if body.kept:
             self.without_tools = False
             self._extend(body.reply.items)
@@ -169,6 +181,10 @@ class RunState:
             self.fingerprints.add(item)
             if type(item) is CallItem:
                 self.call_ids.add(item.call.call_id)
+
+
+def _seconds(body: RunBody) -> float:
+    return body.duration_ms / 1000 if isinstance(body, Answered) else body.seconds if isinstance(body, Ended) else 0.0
 
 
 def add_usage(one: Usage, other: Usage) -> Usage:

@@ -1,0 +1,144 @@
+"""Every run ends by name: whatever its provider, its price or its limits do."""
+
+import asyncio
+
+import pytest
+
+from groundwire import Agent, ConfigError, GroundwireError, Outcome, tool
+from groundwire.contracts.messages import say
+from groundwire.contracts.replies import Finish, FinishReason, Reply, Usage
+from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider, runtime_for
+
+
+class Strange:
+    """A provider of somebody's own."""
+
+    def __init__(self, do):
+        self._do = do
+        self.asked = 0
+
+    async def complete(self, request, options=None):
+        self.asked += 1
+        return await self._do(request)
+
+    async def close(self):
+        pass
+
+
+def answer(text="Well.", usage=None, model="m"):
+    return Reply(items=(say("assistant", text),), finish=Finish(reason=FinishReason.END), usage=usage, model=model)
+
+
+async def newest(agent):
+    (run, *_) = await agent.runtime.store.list_runs("default")
+    return run
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("secret"), OSError("secret"), StopAsyncIteration(), ExceptionGroup("secret", [ValueError()])]
+)
+async def test_a_provider_that_raises_anything_ends_the_run_as_a_provider_error(error):
+    async def raise_it(_request):
+        raise error
+
+    agent = Agent("m", runtime=runtime_for(), models=Strange(raise_it))
+    done = await agent.run("Hello.")
+    assert (done.outcome, done.failure.kind) == (Outcome.PROVIDER_ERROR, "bad_response")
+    assert "secret" not in done.failure.message  # what it said may hold anything
+    assert (await newest(agent)).outcome == "provider_error"
+
+
+async def test_a_provider_that_never_answers_ends_the_run_at_its_time_limit():
+    async def wait(_request):
+        await asyncio.Event().wait()
+
+    agent = Agent("m", runtime=runtime_for(), models=Strange(wait), limits={"max_seconds": 0.02})
+    assert (await agent.run("Hello.")).outcome is Outcome.TIME_LIMIT
+
+
+async def test_a_price_that_fails_costs_the_answer_nothing():
+    def price(_model, _usage):
+        raise ZeroDivisionError
+
+    async def say_it(_request):
+        return answer(usage=Usage(input=1, output=1))
+
+    done = await Agent("m", runtime=runtime_for(), models=Strange(say_it), price=price).run("Hello.")
+    assert (done.outcome, done.text, done.cost) == (Outcome.COMPLETED, "Well.", None)
+
+
+async def test_a_limit_of_cost_needs_a_price():
+    async def say_it(_request):
+        return answer()
+
+    agent = Agent("m", runtime=runtime_for(), models=Strange(say_it), limits={"max_cost": 1.0})
+    with pytest.raises(ConfigError, match="max_cost"):
+        await agent.run("Hello.")
+    assert await agent.runtime.store.list_runs("default") == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "outcome"), [({"max_cost": 1.0}, "cost_limit"), ({"max_tokens": 10}, "token_limit")]
+)
+async def test_what_is_not_counted_cannot_go_on_under_a_limit(limits, outcome):
+    @tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    async def call(request):
+        inner = ScriptedModel(Answer(calls=(Ask("look", {}),)), "Done.").reply(request)
+        return Reply(items=inner.items, finish=inner.finish, model="unknown")
+
+    models = Strange(call)
+    agent = Agent("m", runtime=runtime_for(look), models=models, limits=limits, price=lambda model, _: 0.1)
+    assert (await agent.run("Go.")).outcome == outcome
+    assert models.asked == 1
+
+
+@pytest.mark.parametrize(
+    "changes", [{"profile": "none"}, {"mode": "song"}, {"session": "a\n"}, {"output": {"type": "nonsense"}}]
+)
+async def test_what_cannot_be_run_is_refused_before_there_is_a_run(changes):
+    async def say_it(_request):
+        return answer()
+
+    agent = Agent("m", runtime=runtime_for(), models=Strange(say_it))
+    with pytest.raises(GroundwireError) as caught:
+        await agent.run("Hello.", **changes)
+    assert caught.value.code in ("config_error", "registry_error")
+    assert await agent.runtime.store.list_runs("default") == []
+
+
+async def test_time_that_a_run_has_had_counts_when_it_is_taken_up_again():
+    clock = FakeClock()
+
+    @tool(category="action", confirm=True)
+    async def wait() -> str:
+        """Wait."""
+        return "waited"
+
+    runtime = runtime_for(wait, clock=clock)
+    asked = []
+
+    class Slow(ScriptedProvider):
+        async def complete(self, request, options=None):
+            asked.append(request)
+            clock.advance(50)
+            return await super().complete(request)
+
+    models = Slow(ScriptedModel(Answer(calls=(Ask("wait", {}),)), "Done."), clock=clock)
+    agent = Agent("m", runtime=runtime, models=models, limits={"max_seconds": 60.0})
+    paused = await agent.run("Go.")
+    await runtime.approve(paused.approvals[0], by="ann")
+    clock.advance(100)  # nobody's time
+    done = await agent.resume(paused.run_id)
+    assert (done.outcome, len(asked)) == (Outcome.COMPLETED, 2)
+    paused = await agent.run("Go.", limits={"max_seconds": 50.0})
+    await runtime.approve(paused.approvals[0], by="ann") if paused.approvals else None
+    assert (await agent.resume(paused.run_id)).outcome is Outcome.TIME_LIMIT
+
+
+def test_what_belongs_to_a_runtime_is_not_taken_in_silence():
+    with pytest.raises(ConfigError, match="store"):
+        Agent("m", runtime=runtime_for(), store="memory://")
