@@ -257,3 +257,30 @@ async def test_a_ca_file_that_is_not_there_is_a_named_error(tmp_path):
 async def test_an_address_of_a_proxy_that_is_none_is_a_configuration_error():
     with pytest.raises(ConfigError):
         await ReqwestTransport(proxy="nonsense::").send(HttpRequest(url="http://127.0.0.1:9/"))
+
+
+async def test_a_piece_is_there_when_the_server_has_sent_it():
+    """The server sends the second piece only after the client had the first: otherwise neither would ever come."""
+    heard = asyncio.Event()
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nfirst\r\n")
+        await writer.drain()
+        await heard.wait()
+        writer.write(b"6\r\nsecond\r\n0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    transport = ReqwestTransport(Timeouts(read=5.0))
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        response = await transport.send(HttpRequest(url=f"http://127.0.0.1:{port}/", body=b"{}"))
+        pieces = []
+        async for piece in response.chunks():
+            pieces.append(piece)
+            heard.set()
+        await response.close()
+    await transport.close()
+    assert pieces == [b"first", b"second"]

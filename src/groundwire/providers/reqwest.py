@@ -33,7 +33,9 @@ class ReqwestTransport:
             builder = client.request(request.method, request.url).headers(request.headers).body_bytes(request.body)
             if request.timeout:
                 builder = builder.timeout(timedelta(seconds=request.timeout))
-            response = await stack.enter_async_context(builder.build_streamed())
+            # Without a limit of 1 the library waits for a buffer full of bytes before it gives any of them.
+            streamed = builder.streamed_read_buffer_limit(1).build_streamed()
+            response = await stack.enter_async_context(streamed)
         except exceptions.PyreqwestError as error:
             await stack.aclose()
             raise self._unsent(error, request.url) from None
