@@ -137,6 +137,8 @@ class Context:
 
     async def call(self, name: str, arguments: JsonObject | None = None) -> ToolResult:
         """Call another tool as part of this one: same budget, same turn, recorded as its child."""
+        if self._attempt.is_closed:  # a task that outlived its call has no part in it any more
+            raise _ended()
         return await self._services.call_from(self._attempt, name, dump_json(arguments or {}).decode())
 
     def call_sync(self, name: str, arguments: JsonObject | None = None) -> ToolResult:

@@ -44,7 +44,7 @@ from groundwire.runtime.policies.access import CALLERS, matches_name
 from groundwire.runtime.policies.limits import Policies
 from groundwire.runtime.portal import Portal
 from groundwire.runtime.recorder import Recorder
-from groundwire.runtime.sessions import Sessions, check_id, is_id
+from groundwire.runtime.sessions import Sessions, check_id, check_text, is_id
 from groundwire.runtime.state import Reducer, StateController
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.turns import Turn, TurnOptions
@@ -300,6 +300,7 @@ class Runtime:
     ) -> None:
         """A person's word on an unknown effect: it happened (with this result), or it did not and may run again."""
         await self.open()
+        _check_people(by, note)
         result = ToolResult(ok=True, data=parse_json(encode_value(data))) if happened else None
         await self._desk.reconcile(tenant, effect_id, result, by=by, note=note)
         await self._flush()
@@ -436,6 +437,7 @@ class Runtime:
         note: str,
         arguments: JsonObject | None = None,
     ) -> Confirmation:
+        _check_people(by, note)
         decided = await self._desk.decide(tenant, confirmation_id, status, by=by, note=note, arguments=arguments)
         await self._flush()
         return decided
@@ -452,3 +454,10 @@ class Runtime:
 def kept_id(call_id: str) -> str:
     """Providers choose call ids; any text must have its one result."""
     return call_id if is_id(call_id) else f"id_{digest_bytes(call_id.encode('utf-8', 'replace'))}"
+
+
+def _check_people(by: str, note: str) -> None:
+    check_text("by", by)
+    check_text("note", note)
+    if not by:
+        raise ConfigError("nobody decides nothing: `by` is empty", hint="the name or id of the person")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from weakref import WeakValueDictionary
 
@@ -34,6 +34,7 @@ MAX_ID_CHARS = 256
 MAX_TRIES = 50
 MAX_SURFACES = 256
 OPTIONS = frozenset(TurnOptions.__annotations__)
+_TEXTS = ("tenant", "run_id", "session", "request_id", "actor", "user", "organisation")
 
 
 class Sessions:
@@ -89,9 +90,12 @@ class Sessions:
             raise ConfigError(
                 "the history holds something that is no Message", hint='groundwire.say("user", "…") makes one'
             )
+        given: Mapping[str, object] = {**options}
+        for what in _TEXTS:
+            check_text(what, given.get(what))
         for what in ("tenant", "run_id", "session"):
-            if options.get(what):
-                check_id(what, str(options[what]))
+            if given.get(what):
+                check_id(what, str(given[what]))
 
     async def _begin(self, session: Session) -> tuple[Session, JsonObject | None]:
         """Clear what held for the last turn. A pending message is for the turn that takes it out of the store, alone."""
@@ -270,6 +274,12 @@ class Sessions:
             intents=(intent_type,),
             registry_version=turn.surface.registry.version,
         )
+
+
+def check_text(what: str, value: object) -> None:
+    """The record is made of texts; anything else would come back from a store as another value than went in."""
+    if value is not None and not isinstance(value, str):
+        raise ConfigError(f"{what} is a text, not {value!r:.40}")
 
 
 def is_id(value: str) -> bool:

@@ -1,6 +1,7 @@
 """Every run ends by name: whatever its provider, its price or its limits do."""
 
 import asyncio
+from dataclasses import dataclass
 
 import pytest
 
@@ -8,6 +9,12 @@ from groundwire import Agent, ConfigError, GroundwireError, Outcome, tool
 from groundwire.contracts.messages import say
 from groundwire.contracts.replies import Finish, FinishReason, Reply, Usage
 from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider, runtime_for
+
+
+@dataclass
+class Node:
+    value: int
+    next: "Node | None" = None
 
 
 class Strange:
@@ -108,6 +115,59 @@ async def test_what_cannot_be_run_is_refused_before_there_is_a_run(changes):
         await agent.run("Hello.", **changes)
     assert caught.value.code in ("config_error", "registry_error")
     assert await agent.runtime.store.list_runs("default") == []
+
+
+@pytest.mark.parametrize(
+    "usage", [Usage(input=2**63), Usage(input=1, output=1, total=-5), Usage(input=10**400), Usage(input=1.5)]
+)
+async def test_counts_that_cannot_be_are_no_counts(usage, tmp_path):
+    async def say_it(_request):
+        return answer(usage=usage)
+
+    async with Agent("m", models=Strange(say_it), store=f"sqlite:///{tmp_path}/g.db") as agent:
+        done = await agent.run("Hello.", session="s")
+    assert (done.outcome, done.usage) == (Outcome.COMPLETED, Usage())
+
+
+@pytest.mark.parametrize("options", [{"actor": 5}, {"request_id": 5}, {"user": 1.5}, {"organisation": True}])
+async def test_who_asks_is_a_text(options, tmp_path):
+    async with runtime_for(lambda_tool(), store=f"sqlite:///{tmp_path}/g.db") as runtime:
+        with pytest.raises(ConfigError, match="is a text"):
+            await runtime.call("look", {}, **options)
+        assert (await runtime.verify_audit()).ok
+
+
+def lambda_tool():
+    @tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    return look
+
+
+async def test_who_decides_is_a_text_and_somebody(tmp_path):
+    @tool(category="action", confirm=True)
+    async def act() -> str:
+        """Act."""
+        return "done"
+
+    async with runtime_for(act, store=f"sqlite:///{tmp_path}/g.db") as runtime:
+        asked = await runtime.call("act", {}, session="s", caller="model")
+        approval = asked.meta.confirmation.id
+        for by, note in ((5, ""), ("", ""), ("ann", 5), (b"x", "")):
+            with pytest.raises(ConfigError):
+                await runtime.approve(approval, by=by, note=note)
+        await runtime.approve(approval, by="ann")
+        assert (await runtime.verify_audit()).ok
+
+
+async def test_an_answer_may_be_of_a_type_that_holds_itself():
+    async def say_it(_request):
+        return answer('{"value": 1, "next": {"value": 2}}')
+
+    done = await Agent("m", runtime=runtime_for(), models=Strange(say_it), output=Node).run("Hello.")
+    assert done.output == Node(value=1, next=Node(value=2))
 
 
 async def test_time_that_a_run_has_had_counts_when_it_is_taken_up_again():

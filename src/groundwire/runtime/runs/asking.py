@@ -18,6 +18,7 @@ from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.runtime.runs.thoughts import LeakFilter, without_leaks
 from groundwire.runtime.turns import Turn
 
+MAX_TOKENS = 10**12
 TIME_UP = "run_time_limit"
 """The code of a failure that is the run's own limit."""
 
@@ -67,6 +68,16 @@ async def _said(
             elif type(part) is ReplyFailed:
                 return part.failure
     return Failure(kind=FailureKind.BAD_RESPONSE, message="The model's stream ended without an answer.")
+
+
+def with_sane_usage(reply: Reply) -> Reply:
+    """Counts that no model can have used say nothing; a limit would be blind to them, and a store cannot hold them."""
+    used = reply.usage
+    if used is None:
+        return reply
+    counts = (used.input, used.output, used.total, used.cached or 0, used.cache_write or 0, used.reasoning or 0)
+    is_sane = all(type(count) is int and 0 <= count <= MAX_TOKENS for count in counts)
+    return reply if is_sane else replace(reply, usage=None)
 
 
 def _tell(turn: Turn, text: str, step: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.canonical import JsonObject, dump_json
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.messages import MediaPart, Message, Part, TextPart
 from groundwire.contracts.requests import OutputFormat
@@ -67,6 +67,9 @@ def _schema_of(kind: Any) -> JsonObject:
     reference = schema.pop("$ref", "")
     if not reference:
         return schema
-    definitions = schema.pop("$defs")
-    root: JsonObject = definitions.pop(reference.rpartition("/")[2])
+    definitions = schema["$defs"]
+    name = reference.rpartition("/")[2]
+    root: JsonObject = definitions[name]
+    if reference not in dump_json(definitions).decode():  # a type that holds itself refers to its own definition
+        del definitions[name]
     return {**root, "$defs": definitions} if definitions else root

@@ -31,7 +31,7 @@ from groundwire.contracts.runs import (
     Resulted,
 )
 from groundwire.runtime.ledger import run_overtaken
-from groundwire.runtime.runs.asking import TIME_UP, ask, with_new_ids
+from groundwire.runtime.runs.asking import TIME_UP, ask, with_new_ids, with_sane_usage
 from groundwire.runtime.runs.carrying import Execute, carry_out, is_unguarded_action, shown_item
 from groundwire.runtime.runs.judging import (
     CARRY,
@@ -190,7 +190,7 @@ class Runner:
         said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
         if isinstance(said, Failure):
             return self._after_failure(state, said)
-        said = with_new_ids(said, state.call_ids, state.steps + 1)
+        said = with_sane_usage(with_new_ids(said, state.call_ids, state.steps + 1))
         judgement = self._refined(state, turn, said, judge(said))
         state.record(
             Answered(

@@ -4,6 +4,8 @@ Whatever the dialect, it becomes reasoning before the answer reaches the convers
 such tags stays whole.
 """
 
+import re
+
 from msgspec.structs import replace
 
 from groundwire.contracts.messages import Item, Message, ReasoningItem, TextPart
@@ -11,6 +13,10 @@ from groundwire.contracts.replies import Reply
 
 OPENING = "<think>"
 CLOSING = "</think>"
+MAX_BLANKS = 1_000
+"""So far into an answer a thought may begin; blanks are not held back for longer."""
+
+_OPENS = re.compile(rf"\s{{0,{MAX_BLANKS}}}{OPENING}").match
 
 
 def without_leaks(reply: Reply) -> Reply:
@@ -24,13 +30,15 @@ def without_leaks(reply: Reply) -> Reply:
 
 def _split(message: Message) -> list[Item]:
     first = message.parts[0] if message.parts else None
-    if not isinstance(first, TextPart) or not first.text.lstrip().startswith(OPENING):
+    if not isinstance(first, TextPart) or _OPENS(first.text) is None:
         return [message]
-    told, thoughts = first.text.lstrip(), []
-    while told.startswith(OPENING):
-        thought, _, rest = told.removeprefix(OPENING).partition(CLOSING)
-        thoughts.append(thought.strip())
-        told = rest.lstrip()
+    text, place, thoughts = first.text, 0, []
+    while (opened := _OPENS(text, place)) is not None:
+        closed = text.find(CLOSING, opened.end())
+        end = len(text) if closed < 0 else closed
+        thoughts.append(text[opened.end() : end].strip())
+        place = min(end + len(CLOSING), len(text))
+    told = text[place:].lstrip()
     parts = (TextPart(text=told), *message.parts[1:]) if told else message.parts[1:]  # signatures are of the whole text
     spoken: list[Item] = [replace(message, parts=parts)] if parts else []
     return [ReasoningItem(text="\n".join(thoughts)), *spoken]
@@ -48,17 +56,22 @@ class LeakFilter:
     def feed(self, text: str) -> str:
         if not self._awaits:
             return text
-        self._held += text
+        text, place = self._held + text, 0
         while True:
-            begun = self._held.lstrip()
-            if self._awaits == OPENING and not begun.startswith(OPENING):
-                return "" if OPENING.startswith(begun) else self.finish()
-            _, closed, rest = self._held.partition(CLOSING)
-            if not closed:
-                self._awaits = CLOSING
-                self._held = self._held[1 - len(CLOSING) :]  # the tag may come in two pieces; the thought is done with
+            if self._awaits == OPENING:
+                opened = _OPENS(text, place)
+                if opened is None:
+                    self._held = text[place:]
+                    begun = self._held[:MAX_BLANKS].lstrip()
+                    may_open = OPENING.startswith(begun) and len(self._held) < MAX_BLANKS
+                    return "" if may_open else self.finish()
+                self._awaits, place = CLOSING, opened.end()
+            closed = text.find(CLOSING, place)
+            if closed < 0:
+                # The tag may come in two pieces; the thought before it is done with.
+                self._held = text[max(place, len(text) + 1 - len(CLOSING)) :]
                 return ""
-            self._held, self._awaits, self._is_leak = rest, OPENING, True
+            self._awaits, self._is_leak, place = OPENING, True, closed + len(CLOSING)
 
     def finish(self) -> str:
         """What was held back although no tag came of it."""
