@@ -127,6 +127,7 @@ class Agent:
             watch=self._watch(name),
             price=self._price,
             has_one_store=True,
+            taken_ids=self.runtime.taken_ids,
         )
 
     async def run(

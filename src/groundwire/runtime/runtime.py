@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Self, TypeVar, Unpack
 
@@ -219,6 +219,15 @@ class Runtime:
         attempt.task = asyncio.current_task()
         result = await self._dispatcher.start(attempt)
         return result, attempt.confirmation if attempt.is_waiting else None
+
+    async def taken_ids(self, turn: Turn, call_ids: Iterable[str]) -> frozenset[str]:
+        """Which of these ids other runs of the session have used: providers number calls anew, the record cannot."""
+        taken: set[str] = set()
+        for call_id in call_ids if turn.session is not None else ():
+            record = await self.store.find_call(turn.tenant, turn.conversation_id, kept_id(call_id))
+            if record is not None and record.run_id != turn.run_id:
+                taken.add(call_id)
+        return frozenset(taken)
 
     async def _edited(self, turn: Turn, call_id: str) -> Confirmation | None:
         """The agreement that a call waited for, if it is about other arguments than the model's."""

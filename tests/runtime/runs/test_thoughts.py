@@ -35,7 +35,9 @@ def test_thoughts_at_the_beginning_are_no_words(text, words):
     assert told(text) == words
 
 
-@given(st.lists(st.sampled_from(["<think>", "</think>", "<", "think>", "a", " ", "\n"]), max_size=14), st.integers(1, 5))
+@given(
+    st.lists(st.sampled_from(["<think>", "</think>", "<", "think>", "a", " ", "\n"]), max_size=14), st.integers(1, 5)
+)
 def test_pieces_give_the_same_words_as_the_whole(parts, size):
     text = "".join(parts)
     assert streamed([text[at : at + size] for at in range(0, len(text), size)]) == told(text)

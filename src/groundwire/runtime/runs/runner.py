@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from typing import Any, TypeAlias
 
@@ -55,6 +56,8 @@ log = logging.getLogger("groundwire")
 
 Heard: TypeAlias = Callable[[], Awaitable[None]]
 """Returns when whoever listens has taken every event so far."""
+TakenIds: TypeAlias = Callable[[Turn, Sequence[str]], Awaitable[AbstractSet[str]]]
+"""Which ids of calls others of the same session have used."""
 Price: TypeAlias = Callable[[str, Usage], float | None]
 """What a reply of that model cost, if that is known."""
 
@@ -106,6 +109,7 @@ class Runner:
         plan_step: PlanStep = plan_step,
         check_output: CheckOutput = check_output,
         has_one_store: bool = False,
+        taken_ids: TakenIds | None = None,
     ) -> None:
         """`has_one_store`: what `execute` reserves is in the same store as the runs, and can be written with them."""
         self._provider = provider
@@ -118,6 +122,7 @@ class Runner:
         self._plan_step = plan_step
         self._check_output = check_output
         self._has_one_store = has_one_store
+        self._taken_ids = taken_ids
 
     async def run(self, state: RunState, turn: Turn) -> None:
         """From wherever the state is to its end. The turn's follower is told of everything up to `run.ended`."""
@@ -190,7 +195,10 @@ class Runner:
         said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
         if isinstance(said, Failure):
             return self._after_failure(state, said)
-        said = with_sane_usage(with_new_ids(said, state.call_ids, state.steps + 1))
+        known: AbstractSet[str] = state.call_ids
+        if self._taken_ids is not None and said.calls:
+            known = known | await self._taken_ids(turn, [item.call.call_id for item in said.calls])
+        said = with_sane_usage(with_new_ids(said, known, state.steps + 1))
         judgement = self._refined(state, turn, said, judge(said))
         state.record(
             Answered(
