@@ -1,6 +1,7 @@
 """Asking the model once: whole or in pieces, with one `Reply` in the end, or the provider's failure."""
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
@@ -85,18 +86,26 @@ def _tell(turn: Turn, text: str, step: int) -> None:
         turn.emit(TextDelta(text=text, step=step))
 
 
-def with_new_ids(reply: Reply, known: AbstractSet[str], step: int) -> Reply:
-    """Some providers number their calls anew in every answer: an id that was there before gets the step behind it."""
+def with_new_ids(
+    reply: Reply, known: AbstractSet[str], step: int, *, taken: AbstractSet[str] = frozenset(), run_id: str = ""
+) -> Reply:
+    """Some providers number their calls anew in every answer: an id that was there before gets the step behind it.
+
+    `taken` are ids of other runs in the session; those get a mark of this run too, because others count steps as well.
+    """
     ids = [item.call.call_id for item in reply.calls]
-    if known.isdisjoint(ids) and len(set(ids)) == len(ids):
+    if known.isdisjoint(ids) and not taken and len(set(ids)) == len(ids):
         return reply
+    mark = f"{hashlib.sha256(run_id.encode()).hexdigest()[:8]}_" if taken else ""
     given: set[str] = set()
+    numbers: dict[str, int] = {}
     items: list[Item] = []
     for item in reply.items:
         if isinstance(item, CallItem):
-            call_id, number = item.call.call_id, step
-            while call_id in known or call_id in given:
-                call_id, number = f"{item.call.call_id}_{number}", number + 1
+            call_id = wanted = item.call.call_id
+            while call_id in known or call_id in given or call_id in taken:
+                number = numbers.get(wanted, step)
+                call_id, numbers[wanted] = f"{wanted}_{mark if wanted in taken else ''}{number}", number + 1
             given.add(call_id)
             items.append(replace(item, call=replace(item.call, call_id=call_id)))
         else:

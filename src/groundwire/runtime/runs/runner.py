@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from typing import Any, TypeAlias
 
@@ -56,7 +55,7 @@ log = logging.getLogger("groundwire")
 
 Heard: TypeAlias = Callable[[], Awaitable[None]]
 """Returns when whoever listens has taken every event so far."""
-TakenIds: TypeAlias = Callable[[Turn, Sequence[str]], Awaitable[AbstractSet[str]]]
+TakenIds: TypeAlias = Callable[[Turn, Sequence[str]], Awaitable[frozenset[str]]]
 """Which ids of calls others of the same session have used."""
 Price: TypeAlias = Callable[[str, Usage], float | None]
 """What a reply of that model cost, if that is known."""
@@ -195,10 +194,11 @@ class Runner:
         said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
         if isinstance(said, Failure):
             return self._after_failure(state, said)
-        known: AbstractSet[str] = state.call_ids
-        if self._taken_ids is not None and said.calls:
-            known = known | await self._taken_ids(turn, [item.call.call_id for item in said.calls])
-        said = with_sane_usage(with_new_ids(said, known, state.steps + 1))
+        ids, taken = [item.call.call_id for item in said.calls], frozenset[str]()
+        if self._taken_ids is not None and ids:
+            taken = await self._taken_ids(turn, ids)
+        said = with_new_ids(said, state.call_ids, state.steps + 1, taken=taken, run_id=state.run.run_id)
+        said = with_sane_usage(said)
         judgement = self._refined(state, turn, said, judge(said))
         state.record(
             Answered(
