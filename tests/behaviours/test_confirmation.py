@@ -87,6 +87,17 @@ async def test_an_approval_is_bound_to_session_arguments_and_tenant(make, other)
     assert_ok(await ask(runtime))
 
 
+async def test_agreement_to_changed_arguments_is_none_to_the_original_ones(make):
+    book, runs = booking()
+    runtime = make(book)
+    asked = waiting_id(await ask(runtime))
+    await runtime.approve(asked, by="ada", arguments={"place": "Luigi"})
+    assert waiting_id(await ask(runtime)) != asked
+    assert runs == []
+    assert_ok(await ask(runtime, place="Luigi"))
+    assert runs == [("Luigi", 2)]
+
+
 async def test_an_approval_is_bound_to_the_tool(make):
     book, _ = booking()
     other, runs = booking(name="cancel")

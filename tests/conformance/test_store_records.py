@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from groundwire.contracts.errors import NotFound
-from groundwire.contracts.records import Charge, Closing, ConfirmationStatus, SessionTotals, ToolSample
+from groundwire.contracts.records import Agreement, Charge, Closing, ConfirmationStatus, SessionTotals, ToolSample
 from tests.conformance.builders import call, closing, confirmation, entry, session
 
 
@@ -217,6 +217,29 @@ async def test_a_question_is_decided_once_and_in_time(store):
     stored = await store.get_confirmation("acme", "con_1")
     assert (stored.decided_by, stored.note, stored.decided_at) == ("ann", "fine", 5.0)
     assert stored.status is votes[decided.index(True)]
+
+
+async def test_who_agrees_to_other_arguments_agrees_to_these_alone(store):
+    asked = await store.create_confirmation(confirmation())
+    changed = Agreement(arguments={"sku": "A-1", "count": 1}, input_digest="d" * 64)
+    approved = ConfirmationStatus.APPROVED
+    assert await store.decide_confirmation("acme", "con_1", approved, by="ann", note="", now=2.0, instead=changed)
+    binding = ("acme", "ses_1", "create_order")
+    assert await store.find_confirmation(*binding, asked.input_digest, now=3.0) is None
+    found = await store.find_confirmation(*binding, changed.input_digest, now=3.0)
+    assert (found.confirmation_id, found.status, found.edited) == ("con_1", approved, True)
+    assert (found.arguments, found.input_digest) == (changed.arguments, changed.input_digest)
+    assert (await store.create_confirmation(confirmation("2", created_at=3.0))).confirmation_id == "con_2"
+
+
+async def test_an_agreement_to_other_arguments_takes_the_place_of_the_question_about_them(store):
+    changed = Agreement(arguments={"count": 1}, input_digest="d" * 64)
+    await store.create_confirmation(confirmation())
+    await store.create_confirmation(confirmation("2", input_digest=changed.input_digest))
+    approved = ConfirmationStatus.APPROVED
+    assert await store.decide_confirmation("acme", "con_1", approved, by="ann", note="", now=2.0, instead=changed)
+    found = await store.find_confirmation("acme", "ses_1", "create_order", changed.input_digest, now=3.0)
+    assert found.confirmation_id == "con_1"
 
 
 async def test_questions_are_listed_newest_first_by_status(store):

@@ -133,6 +133,8 @@ class Gatekeeper:
             answer = await self._store.find_confirmation(
                 turn.tenant, turn.approval_binding, spec.tool_id, attempt.digest, now=now
             )
+        if answer is not None and answer.input_digest != attempt.digest:
+            answer = None  # whatever the store says, that is an answer to another question
         decision = is_agreed(spec.wire_name, attempt.compared, answer)
         if isinstance(decision, Confirm):
             if answer is None:

@@ -311,7 +311,9 @@ class MemoryStore:
             decided = msgspec.structs.replace(
                 decided, arguments=instead.arguments, input_digest=instead.input_digest, edited=True
             )
-            self._questions[tenant, found.session_id, found.tool, instead.input_digest] = confirmation_id
+            binding = (tenant, found.session_id, found.tool)
+            self._questions.pop((*binding, found.input_digest), None)  # nobody agreed to the original arguments
+            self._questions[*binding, instead.input_digest] = confirmation_id
         self._confirmations[confirmation_id] = decided
         if entry is not None:
             self._audit.append(entry)
