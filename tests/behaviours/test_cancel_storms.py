@@ -5,7 +5,8 @@ import sqlite3
 
 import pytest
 
-from groundwire import Registry, Runtime, ToolError, tool
+from groundwire import Agent, Outcome, Registry, Runtime, ToolError, tool
+from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider
 
 
 @pytest.fixture(params=["process", "power"])
@@ -128,3 +129,44 @@ async def test_forged_ends_of_the_chain_are_found(tmp_path, forgery):
     connection.close()
     async with Runtime(Registry([look]), url) as runtime:
         assert not (await runtime.verify_audit()).ok
+
+
+async def test_a_run_that_is_cancelled_says_so_and_has_its_end_on_record(url):
+    @tool(category="action")
+    async def act(number: int) -> int:
+        """Act."""
+        return number
+
+    @tool
+    async def look(number: int) -> int:
+        """Look."""
+        return number
+
+    both = Answer(calls=(Ask("act", {"number": 1}), Ask("look", {"number": 1})))
+    model = ScriptedModel(otherwise=lambda request: both if len(request.items) < 6 else Answer("Done."))
+    models = ScriptedProvider(model, clock=FakeClock())
+    async with Agent("sim/any", tools=[act, look], models=models, store=url) as agent:
+        load = [asyncio.create_task(keep_calling(agent.runtime, number)) for number in range(5)]
+        seen = set()
+        for steps in range(150):
+            run_id, session = f"run_{steps}", f"ses_{steps}" if steps % 2 else None
+            task = asyncio.create_task(agent.run("Go.", run_id=run_id, session=session))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            is_done = task.done()
+            task.cancel()
+            await asyncio.wait([task])
+            assert is_done or task.cancelled()
+            run = await agent.runtime.store.load_run("default", run_id)
+            seen.add(None if run is None else run.outcome)
+        for task in load:
+            task.cancel()
+        await asyncio.wait(load)
+    assert {None, Outcome.CANCELLED} <= seen <= {None, Outcome.CANCELLED, Outcome.COMPLETED}
+
+
+async def keep_calling(runtime, number):
+    count = 0
+    while True:
+        count += 1
+        await runtime.call("act", {"number": number * 100_000 + count})

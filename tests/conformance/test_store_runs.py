@@ -206,16 +206,31 @@ async def test_a_run_that_cannot_be_stored_fails_alone(store):
     assert await store.run_entries("acme", "going_on") == run_entries(1, b"one")
 
 
-async def test_a_cancelled_append_is_written_whole_or_not_at_all(shared):
+@pytest.mark.parametrize("rounds", range(4))
+async def test_a_cancelled_append_is_written_before_its_caller_goes_on(shared, rounds):
     await shared.create_run(run(), [])
-    task = asyncio.create_task(shared.append_run(run(outcome="completed"), run_entries(1, b"one", b"two")))
-    await asyncio.sleep(0)
+    others = [asyncio.create_task(shared.reserve(reservation(f"key_{number}"))) for number in range(5)]
+    task = asyncio.create_task(shared.append_run(run(), run_entries(1, b"one", b"two")))
+    for _ in range(rounds):
+        await asyncio.sleep(0)
     task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    await shared.flush()
-    found = await shared.load_run("acme", "run_1")
-    entries = await shared.run_entries("acme", "run_1")
-    assert (found.entries, found.outcome, len(entries)) in {(0, "", 0), (2, "completed", 2)}
+    await asyncio.wait([task])
+    known = 2 if rounds else 0  # a task that never began has written nothing
+    assert await shared.append_run(run(entries=known, outcome="cancelled"), run_entries(known + 1, b"end"))
+    assert await shared.load_run("acme", "run_1") == run(entries=known + 1, outcome="cancelled")
+    await asyncio.gather(*others)
+
+
+@pytest.mark.parametrize("rounds", range(4))
+async def test_a_run_whose_creation_is_cancelled_is_there_whole_or_not_at_all(shared, rounds):
+    task = asyncio.create_task(shared.create_run(run(), run_entries(1, b"one", b"two")))
+    for _ in range(rounds):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    is_there = await shared.append_run(run(entries=2), run_entries(3, b"three"))
+    entries = run_entries(1, b"one", b"two", b"three")
+    assert await shared.run_entries("acme", "run_1") == (entries if is_there else [])
 
 
 def appending(count, *bodies):

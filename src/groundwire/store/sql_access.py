@@ -1,5 +1,6 @@
 """How the parts of a store reach their database: writes go through the batches, reads beside them. Knows no table."""
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -13,6 +14,8 @@ from groundwire.store.writers import Writer
 
 END = sys.maxsize
 """Above the number of any row: where a list begins."""
+_LAST_WORDS = 5.0
+"""Seconds that a cancelled caller waits for what has happened to be written."""
 
 
 class Reader(Protocol):
@@ -39,6 +42,21 @@ class SqlAccess:
 
     async def _change(self, change: Change, *, durable: bool = False) -> Any:
         return await self._batches.submit(Work(change=change, durable=durable))
+
+    async def _see_through(self, work: Work) -> Any:
+        """Do not return before what has happened is written, although the caller may have been told to stop."""
+        try:
+            return await self._batches.submit(work)
+        except asyncio.CancelledError:
+            while not work.is_done:
+                work.future = asyncio.get_running_loop().create_future()
+                try:
+                    done, _ = await asyncio.wait((work.future,), timeout=_LAST_WORDS)
+                except asyncio.CancelledError:
+                    continue
+                if not done:
+                    break
+            raise
 
     async def _execute(self, statement: str, *values: object) -> int:
         async def change(transaction: Transaction, _: Links) -> int:

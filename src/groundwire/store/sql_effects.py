@@ -13,8 +13,6 @@ from groundwire.store.sql_access import SqlAccess
 from groundwire.store.transactions import Transaction
 from groundwire.store.works import Work
 
-_LAST_WORDS = 5.0
-"""Seconds that a cancelled caller waits for the end of its call to be written."""
 _FORGET_PORTION = 5_000
 
 
@@ -51,23 +49,7 @@ class SqlEffects(SqlAccess):
         return await self.find_effect(tenant, tool, key, now=now)
 
     async def close(self, closing: Closing) -> bool:
-        work = Work(closing=closing)
-        try:
-            return bool(await self._batches.submit(work))
-        except asyncio.CancelledError:
-            await self._see_through(work)
-            raise
-
-    async def _see_through(self, work: Work) -> None:
-        """Wait until what has happened is written, although whoever wanted to know has been told to stop."""
-        while not work.is_done:
-            work.future = asyncio.get_running_loop().create_future()
-            try:
-                done, _ = await asyncio.wait((work.future,), timeout=_LAST_WORDS)
-            except asyncio.CancelledError:
-                continue
-            if not done:
-                return
+        return bool(await self._see_through(Work(closing=closing)))
 
     async def renew_leases(
         self, owner: str, keys: Sequence[tuple[str, str, str]], *, now: float, lease_until: float

@@ -10,6 +10,7 @@ from groundwire.store.rows import run_entry_of, run_entry_values, run_of, run_va
 from groundwire.store.rules import begun, run_exists
 from groundwire.store.sql_access import SqlAccess
 from groundwire.store.transactions import Transaction
+from groundwire.store.works import Work
 
 
 class SqlRuns(SqlAccess):
@@ -34,7 +35,7 @@ class SqlRuns(SqlAccess):
         async def change(transaction: Transaction, _: Links) -> bool:
             return await ledger.append_run(transaction, appending)
 
-        return bool(await self._change(change, durable=True))
+        return bool(await self._see_through(Work(change=change, durable=True, has_happened=True)))
 
     async def load_run(self, tenant: str, run_id: str) -> Run | None:
         rows = await self._reader.fetch(sql.SELECT_RUN, tenant, run_id)

@@ -14,9 +14,23 @@ Change: TypeAlias = Callable[[Transaction, Links], Awaitable[Any]]
 
 
 class Work:
-    """Exactly one of reservation, closing and change, or none of them: then it is a mere barrier."""
+    """Exactly one of reservation, closing and change, or none of them: then it is a mere barrier.
 
-    __slots__ = ("change", "closing", "durable", "error", "future", "is_done", "outcome", "place", "reservation")
+    `has_happened`: it tells of something that cannot be taken back, and is written even when its caller has gone.
+    """
+
+    __slots__ = (
+        "change",
+        "closing",
+        "durable",
+        "error",
+        "future",
+        "has_happened",
+        "is_done",
+        "outcome",
+        "place",
+        "reservation",
+    )
 
     def __init__(
         self,
@@ -25,11 +39,13 @@ class Work:
         closing: Closing | None = None,
         change: Change | None = None,
         durable: bool = False,
+        has_happened: bool = False,
     ) -> None:
         self.reservation = reservation
         self.closing = closing
         self.change = change
         self.durable = durable
+        self.has_happened = has_happened or closing is not None
         self.place = 0
         self.outcome: Any = None
         self.error: GroundwireError | None = None
@@ -57,7 +73,7 @@ class Batch:
     """Works sorted by what has to be done for them.
 
     Those whose caller has gone before their turn are left out, except for what has happened: the ends of calls, and
-    the entries of a run that came with a reservation.
+    the entries of a run, also those that came with a reservation.
     """
 
     __slots__ = ("changes", "closings", "durable", "plain", "takes_deferred", "works")
@@ -70,7 +86,7 @@ class Batch:
         self.durable = False
         self.takes_deferred = False
         for work in works:
-            if work.closing is not None or work.future is None or not work.future.cancelled():
+            if work.has_happened or work.future is None or not work.future.cancelled():
                 self._add(work)
             elif work.reservation is not None and work.reservation.appending is not None:
                 self._add(Work(reservation=_without_effect(work.reservation), durable=work.durable))

@@ -1,5 +1,6 @@
 """Runs in the store: begun, read back, and joined to the conversation of a session."""
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -7,7 +8,8 @@ from msgspec import Struct
 from groundwire.contracts.errors import NotFound
 from groundwire.contracts.messages import Item
 from groundwire.contracts.ports import Clock, RunStore
-from groundwire.contracts.runs import EarlierRun, Run, Started, decode_entry
+from groundwire.contracts.runs import EarlierRun, Ended, Outcome, Run, Started, decode_entry
+from groundwire.runtime.runs.judging import notice_for
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.state import RunState
 
@@ -31,8 +33,20 @@ async def begin_run(
     state = RunState(run, options, clock, earlier)
     state.record(started)
     if (first := state.take_unwritten()) is not None:
-        await runs.create_run(first.run, first.entries)
+        try:
+            await runs.create_run(first.run, first.entries)
+        except asyncio.CancelledError:
+            await asyncio.shield(end_unbegun(runs, state))
+            raise
     return state
+
+
+async def end_unbegun(runs: RunStore, state: RunState) -> None:
+    """Write that a new run was cancelled before anything was asked. Where it is not even stored, there is nothing to end."""
+    text = notice_for(Outcome.CANCELLED) if state.options.notices else ""
+    state.record(Ended(outcome=Outcome.CANCELLED, text=text))
+    if (due := state.take_unwritten()) is not None:
+        await runs.append_run(due.run, due.entries)
 
 
 async def load_run(
