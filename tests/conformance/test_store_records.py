@@ -173,7 +173,7 @@ async def test_a_blob_belongs_to_its_session(store):
 
 
 async def test_a_question_comes_back_as_it_was_asked(store):
-    given = confirmation(arguments=[1, {"a": None}])
+    given = confirmation(arguments=[1, {"a": None}], edited=True, supplied=("request_id", "workspace"))
     assert await store.create_confirmation(given) == given
     assert await store.get_confirmation("acme", "con_1") == given
     assert await store.get_confirmation("other", "con_1") is None

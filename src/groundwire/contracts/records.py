@@ -244,6 +244,8 @@ class Confirmation(Struct, frozen=True, kw_only=True):
     note: str = ""
     edited: bool = False
     """Whether the person changed the arguments; `arguments` are then theirs."""
+    supplied: tuple[str, ...] = ()
+    """Names of arguments that are filled in for the tool; nobody who changes the others has to give these."""
 
 
 class Agreement(Struct, frozen=True, kw_only=True):

@@ -53,6 +53,7 @@ class Attempt:
     cancel_requested: bool = False
     cut_off: bool = False
     is_closed: bool = False
+    is_edited: bool = False  # its arguments are those of a person, and not the model's
     is_waiting: bool = False  # for a person's agreement, with the call left open
     counted: bool = False
     task: asyncio.Task[object] | None = None

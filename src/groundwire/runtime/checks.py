@@ -92,7 +92,7 @@ def supply(attempt: Attempt, entry: Entry) -> Deny | None:
     """Fill in what the executor supplies. A model's value is overwritten and noted, a caller's must agree."""
     supplied = entry.spec.policy.supplied
     attempt.compared = (
-        compared_arguments(entry.spec, attempt.arguments, _named(attempt)) if supplied else attempt.arguments
+        compared_arguments(supplied, attempt.arguments, _named(attempt)) if supplied else attempt.arguments
     )
     canonical, attempt.has_whole_floats = canonical_form(attempt.compared)
     attempt.digest = digest_bytes(canonical)

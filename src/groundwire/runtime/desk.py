@@ -18,6 +18,7 @@ from groundwire.contracts.records import (
 )
 from groundwire.contracts.results import Meta, ToolResult, encode_result
 from groundwire.runtime.clock import to_iso
+from groundwire.runtime.idempotency import compared_arguments
 
 
 class Desk:
@@ -53,15 +54,18 @@ class Desk:
             reason=note,
         )
         now = self._clock.now()
-        instead: Agreement | None = None
-        if arguments is not None and digest(arguments) != question.input_digest:
-            instead = Agreement(arguments=arguments, input_digest=digest(arguments))
+        instead = _changed(question, arguments) if arguments is not None else None
+        if instead is not None:
             entry = msgspec.structs.replace(entry, output_hash=instead.input_digest)
         if await self._store.decide_confirmation(
             tenant, confirmation_id, status, by=by, note=note, now=now, entry=entry, instead=instead
         ):
             decided = msgspec.structs.replace(question, status=status, decided_by=by, note=note, decided_at=now)
-            return decided if instead is None else msgspec.structs.replace(decided, arguments=arguments, edited=True)
+            if instead is None:
+                return decided
+            return msgspec.structs.replace(
+                decided, arguments=instead.arguments, input_digest=instead.input_digest, edited=True
+            )
         state = "expired" if question.status is ConfirmationStatus.PENDING else question.status.value
         raise NotFound(f"approval {confirmation_id!r} cannot be decided: it is {state}")
 
@@ -120,3 +124,11 @@ class Desk:
             approver=by,
             registry_version=self._registry_version,
         )
+
+
+def _changed(question: Confirmation, arguments: JsonObject) -> Agreement | None:
+    """What is agreed to instead, if it is anything else. Supplied arguments stay as they were asked about."""
+    asked = question.arguments if isinstance(question.arguments, dict) else {}
+    wanted = compared_arguments(question.supplied, arguments, asked)
+    input_digest = digest(wanted)
+    return None if input_digest == question.input_digest else Agreement(arguments=wanted, input_digest=input_digest)

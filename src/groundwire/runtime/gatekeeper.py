@@ -138,7 +138,7 @@ class Gatekeeper:
         decision = is_agreed(spec.wire_name, attempt.compared, answer)
         if isinstance(decision, Confirm):
             if answer is None:
-                answer = await self._store.create_confirmation(self._question(attempt, decision.question, now))
+                answer = await self._store.create_confirmation(self._question(attempt, spec, decision.question, now))
             attempt.confirmation = answer
             attempt.is_waiting = turn.pauses and attempt.caller == "model"
             turn.emit(
@@ -176,7 +176,7 @@ class Gatekeeper:
             return ended if ended is not None else await self.reserve(attempt, entry, handler, context)
         return verdict
 
-    def _question(self, attempt: Attempt, question: str, now: float) -> Confirmation:
+    def _question(self, attempt: Attempt, spec: ToolSpec, question: str, now: float) -> Confirmation:
         return Confirmation(
             confirmation_id=self._ids.new("cnf"),
             tenant=attempt.turn.tenant,
@@ -188,6 +188,8 @@ class Gatekeeper:
             call_id=attempt.call_id,
             created_at=now,
             expires_at=now + self._confirmation_seconds,
+            edited=attempt.is_edited,
+            supplied=tuple(spec.policy.supplied),
         )
 
     async def _reconcile(

@@ -1,6 +1,6 @@
 """Digests and effect keys: when are two calls the same call? Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from groundwire.contracts.canonical import JsonValue, canonical_json, digest, digest_bytes
 from groundwire.contracts.tools import ToolSpec
@@ -13,13 +13,13 @@ NAMES_THE_OBJECT = frozenset({"request_id", "workspace"})
 
 
 def compared_arguments(
-    spec: ToolSpec, arguments: Mapping[str, JsonValue], supplied: Mapping[str, JsonValue]
+    supplied: Collection[str], arguments: Mapping[str, JsonValue], named: Mapping[str, JsonValue]
 ) -> dict[str, JsonValue]:
-    """The arguments that make a call what it is. `supplied` holds those that the caller named on purpose."""
-    kept = {name: value for name, value in arguments.items() if name not in spec.policy.supplied}
-    for name in spec.policy.supplied:
-        if name in NAMES_THE_OBJECT and name in supplied:
-            kept[name] = supplied[name]
+    """The arguments that make a call what it is. Of the supplied ones, those that the caller has `named` on purpose."""
+    kept = {name: value for name, value in arguments.items() if name not in supplied}
+    for name in supplied:
+        if name in NAMES_THE_OBJECT and name in named:
+            kept[name] = named[name]
     return kept
 
 

@@ -208,13 +208,14 @@ class Runtime:
         attempt = Attempt(
             turn,
             name=storable(call.name)[:NAME_CHARS],
-            raw=raw_of(call.raw) if edited is None else dump_json(edited.arguments).decode(),
+            raw=raw_of(call.raw if edited is None else edited),
             call_id=kept_id(call.call_id),
             caller="model",
             given_id=True,
         )
         attempt.origin = call.origin
         if edited is not None:
+            attempt.is_edited = True
             attempt.warn(f"The arguments were changed by the person who agreed, to {attempt.raw}.")
         attempt.task = asyncio.current_task()
         result = await self._dispatcher.start(attempt)
@@ -229,11 +230,13 @@ class Runtime:
                 taken.add(call_id)
         return frozenset(taken)
 
-    async def _edited(self, turn: Turn, call_id: str) -> Confirmation | None:
-        """The agreement that a call waited for, if it is about other arguments than the model's."""
+    async def _edited(self, turn: Turn, call_id: str) -> JsonObject | None:
+        """The arguments of the question that a call waited for, if they are a person's and not the model's."""
         waited_for = turn.awaited.get(call_id)
         answer = None if waited_for is None else await self.store.get_confirmation(turn.tenant, waited_for)
-        return answer if answer is not None and answer.edited else None
+        if answer is None or not answer.edited or not isinstance(answer.arguments, dict):
+            return None
+        return {name: value for name, value in answer.arguments.items() if name not in answer.supplied}
 
     @asynccontextmanager
     async def run_turn(

@@ -83,6 +83,7 @@ def confirmation_values(confirmation: Confirmation) -> tuple[object, ...]:
     values = list(msgspec.structs.astuple(confirmation))
     values[CONFIRMATION_FIELDS.index("status")] = confirmation.status.value
     values[CONFIRMATION_FIELDS.index("arguments")] = dump_json(confirmation.arguments).decode()
+    values[CONFIRMATION_FIELDS.index("supplied")] = dump_json(list(confirmation.supplied)).decode()
     return tuple(values)
 
 
@@ -90,6 +91,7 @@ def confirmation_of(row: Row) -> Confirmation:
     fields: dict[str, Any] = dict(zip(CONFIRMATION_FIELDS, row, strict=True))
     fields["status"] = ConfirmationStatus(fields["status"])
     fields["arguments"] = parse_json(fields["arguments"])
+    fields["supplied"] = msgspec.json.decode(fields["supplied"], type=tuple[str, ...])
     return Confirmation(**fields)
 
 

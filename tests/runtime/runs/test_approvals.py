@@ -111,6 +111,39 @@ async def test_a_person_may_change_the_arguments_before_agreeing():
     assert asked.call.raw == '{"place":"Nonna"}'  # what the model asked for stays what it asked for
 
 
+@pytest.mark.parametrize("typed", [{"amount": 2}, {"amount": 2, "request_id": "R1"}, {"amount": 2, "request_id": "R2"}])
+async def test_who_changes_arguments_leaves_those_that_are_filled_in_as_they_are(typed):
+    paid = []
+
+    @tool(category="action", confirm=True, supplied=["request_id", "timestamp"])
+    async def pay(amount: int, request_id: str, timestamp: str) -> None:
+        """Pay."""
+        paid.append((amount, request_id))
+
+    models = ScriptedProvider(ScriptedModel(Answer(calls=(Ask("pay", {"amount": 1}),)), "Paid."), clock=FakeClock())
+    agent = Agent("sim/any", tools=[pay], models=models)
+    paused = await agent.run("Pay.", request_id="R1")
+    agreed = await agent.runtime.approve(paused.approvals[0], by="ann", arguments=typed)
+    assert (agreed.edited, agreed.arguments) == (True, {"amount": 2, "request_id": "R1"})
+    done = await agent.resume(paused.run_id)
+    assert (done.outcome, paid) == (Outcome.COMPLETED, [(2, "R1")])
+    assert done.calls[0].result.warnings == ('The arguments were changed by the person who agreed, to {"amount":2}.',)
+
+
+async def test_a_question_that_is_asked_anew_is_about_the_changed_arguments():
+    booking = Booking()
+    agent = booking.agent(BOOK, "Booked elsewhere.")
+    paused = await agent.run("A table at Nonna's.", session="s")
+    await agent.runtime.approve(paused.approvals[0], by="ann", arguments={"place": "Luigi"})
+    assert (await agent.runtime.call("book", {"place": "Luigi"}, session="s")).ok  # uses the agreement up
+    asked_anew = await agent.resume(paused.run_id)
+    (question,) = await agent.runtime.approvals()
+    assert (asked_anew.approvals, question.arguments) == ((question.confirmation_id,), {"place": "Luigi"})
+    await agent.runtime.approve(question.confirmation_id, by="ann")
+    done = await agent.resume(paused.run_id)
+    assert (done.outcome, booking.booked) == (Outcome.COMPLETED, ["Luigi", "Luigi"])
+
+
 async def test_changed_arguments_must_be_valid_too():
     booking = Booking()
     agent = booking.agent(BOOK, "Well.")
