@@ -87,6 +87,32 @@ async def test_an_approval_is_bound_to_session_arguments_and_tenant(make, other)
     assert_ok(await ask(runtime))
 
 
+async def test_without_session_and_user_an_approval_is_bound_to_the_run(make):
+    book, runs = booking()
+    runtime = make(book)
+    asked = waiting_id(await ask(runtime, session=None, run_id="run_a"))
+    await runtime.approve(asked, by="ada")
+    for other in ({"run_id": "run_b"}, {}):
+        assert waiting_id(await ask(runtime, session=None, **other)) != asked
+    assert runs == []
+    assert_ok(await ask(runtime, session=None, run_id="run_a"))
+
+
+async def test_a_call_without_session_user_and_run_passes_on_the_agreement_to_it(make):
+    book, _ = booking()
+    runtime = make(book)
+    await runtime.approve(waiting_id(await ask(runtime, session=None)), by="ada")
+    assert_ok(await ask(runtime, session=None))
+
+
+async def test_a_user_keeps_an_approval_from_run_to_run(make):
+    book, _ = booking()
+    runtime = make(book)
+    await runtime.approve(waiting_id(await ask(runtime, session=None, user="eve", run_id="run_a")), by="ada")
+    assert_failed(await ask(runtime, session=None, user="mallory", run_id="run_b"), ErrorType.CONFIRMATION_REQUIRED)
+    assert_ok(await ask(runtime, session=None, user="eve", run_id="run_b"))
+
+
 async def test_agreement_to_changed_arguments_is_none_to_the_original_ones(make):
     book, runs = booking()
     runtime = make(book)

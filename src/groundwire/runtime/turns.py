@@ -143,8 +143,12 @@ class Turn:
 
     @property
     def approval_binding(self) -> str:
-        """What an approval is bound to: the session, or the user where there is none."""
-        return self.session_id or (f"user:{self.user}" if self.user else "")
+        """What an approval is bound to: the session, else the user, else the run. A call that has none is nobody's."""
+        if self.session_id:
+            return self.session_id
+        if self.user:
+            return f"user:{self.user}"
+        return f"run:{self.run_id}" if self.run_id else ""
 
     @property
     def must_answer(self) -> bool:

@@ -168,6 +168,21 @@ async def test_what_stands_before_in_the_same_answer_is_done_once_and_what_stand
     assert not any(item.failed for item in results)
 
 
+@pytest.mark.parametrize(
+    ("approvals", "answers"), [("pause", (BOOK, BOOK)), ("answer", (BOOK, "Waiting.", BOOK, "Waiting."))]
+)
+async def test_two_runs_without_session_and_user_ask_two_questions(approvals, answers):
+    booking = Booking()
+    agent = booking.agent(*answers, approvals=approvals)
+    await agent.run("A table at Nonna's.")
+    (question,) = await agent.runtime.approvals()
+    await agent.runtime.approve(question.confirmation_id, by="ann")
+    await agent.run("A table for me too.")
+    (other,) = await agent.runtime.approvals()
+    assert other.confirmation_id != question.confirmation_id
+    assert booking.booked == []
+
+
 async def test_an_agreement_is_good_for_one_call():
     booking = Booking()
     agent = booking.agent(BOOK, BOOK, "Twice.")
