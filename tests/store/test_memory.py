@@ -1,4 +1,7 @@
+import pytest
+
 from groundwire.contracts.records import Charge, EffectStatus
+from groundwire.contracts.runs import RESUMABLE
 from groundwire.store import MemoryStore
 from tests.conformance.builders import (
     call,
@@ -91,6 +94,20 @@ async def test_large_runs_push_out_older_ones_that_have_ended():
     assert [found.run_id for found in await store.list_runs("acme")] == ["newest", "going_on"]
     assert await store.append_run(run("going_on", entries=1), run_entries(2, b"more"))
     assert [found.run_id for found in await store.list_runs("acme")] == ["going_on"]
+
+
+@pytest.mark.parametrize("outcome", sorted(RESUMABLE))
+async def test_runs_that_can_be_taken_up_again_are_dropped_last(outcome):
+    store = MemoryStore(max_rows=MOST)
+    await store.create_run(run("paused", outcome=outcome), [])
+    for number in range(MOST * 2):
+        await store.create_run(run(f"ended {number}", outcome="completed"), [])
+    assert await store.load_run("acme", "paused") is not None
+    for number in range(MOST * 2):
+        await store.create_run(run(f"paused {number}", outcome=outcome), [])
+    left = [found.run_id for found in await store.list_runs("acme", limit=1000)]
+    assert MOST * 0.8 <= len(left) <= MOST
+    assert left == [f"paused {number}" for number in reversed(range(MOST * 2 - len(left), MOST * 2))]
 
 
 async def test_many_runs_that_go_on_are_all_kept():

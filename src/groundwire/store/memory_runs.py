@@ -1,11 +1,15 @@
-"""The runs of the memory store. Ended ones are bounded, by number and by size; one that goes on is never dropped."""
+"""The runs of the memory store. They are bounded, by number and by size, except for those that go on.
+
+Those that have ended for good are dropped first, and those that could be taken up again only where that is not enough.
+"""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TypeAlias
 
 import msgspec
 
-from groundwire.contracts.runs import Run, RunEntry
+from groundwire.contracts.runs import RESUMABLE, Run, RunEntry
 from groundwire.store.memory_tables import page
 from groundwire.store.rules import appended, begun, run_exists
 
@@ -56,8 +60,9 @@ class MemoryRuns:
             self._make_room(key)
 
     def _make_room(self, newest: Key) -> None:
-        """Let the oldest ended runs go, until a tenth is free."""
-        for key in [key for key, run in self._runs.items() if run.outcome and key != newest]:
+        """Let ended runs go until a tenth is free, the oldest first."""
+        ended = [(key, run.outcome in RESUMABLE) for key, run in self._runs.items() if run.outcome and key != newest]
+        for key, _ in sorted(ended, key=itemgetter(1)):
             if len(self._runs) <= self._max_runs * 0.9 and self._bytes <= _MAX_BYTES * 0.9:
                 return
             del self._runs[key]

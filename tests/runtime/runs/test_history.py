@@ -1,8 +1,12 @@
 """The conversation of a session: read run by run, stored once."""
 
+import pytest
+
 from groundwire import Agent, Outcome, Runtime, tool
+from groundwire.contracts.errors import StoreError
 from groundwire.contracts.runs import Started, decode_entry
 from groundwire.registry import Registry
+from groundwire.store import MemoryStore
 from groundwire.testing import Answer, Ask, ScriptedModel, ScriptedProvider
 
 
@@ -62,3 +66,17 @@ async def test_a_history_that_is_given_is_kept_with_the_run():
     assert second.text == "3 items"
     _, started = await beginning(agent, second.run_id)
     assert (started.inherited, len(started.items), started.after) == (2, 3, ())
+
+
+async def test_a_run_whose_conversation_is_gone_from_the_store_is_not_resumed():
+    model = ScriptedModel("Hello.", Answer(calls=(Ask("book", {"place": "Nonna"}),)), *["Well."] * 20)
+    runtime = Runtime(Registry([book]), MemoryStore(max_rows=10))
+    agent = Agent("sim/any", runtime=runtime, models=ScriptedProvider(model, clock=runtime.clock))
+    first = await agent.run("Hello.", session="s")
+    paused = await agent.run("Book it.", session="s")
+    for _ in range(20):
+        await agent.run("Something else.")
+    with pytest.raises(StoreError, match=first.run_id):
+        await agent.resume(paused.run_id)
+    with pytest.raises(StoreError, match=first.run_id):
+        await agent.replay(paused.run_id)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from groundwire.contracts.errors import NotFound
+from groundwire.contracts.errors import NotFound, StoreError
 from groundwire.contracts.messages import Item
 from groundwire.contracts.ports import Clock, RunStore
 from groundwire.contracts.runs import EarlierRun, Ended, Outcome, Run, Started, decode_entry
@@ -78,10 +78,18 @@ async def conversation_of(runs: RunStore, clock: Clock, tenant: str, session_id:
 
 
 async def said_in(runs: RunStore, clock: Clock, tenant: str, earlier: Sequence[EarlierRun]) -> tuple[Item, ...]:
-    """The items that these runs added to their session, each as far as it had come then."""
+    """The items that these runs added to their session, each as far as it had come then.
+
+    A model that is not told of a part of the conversation would answer another one, so nothing may be missing.
+    """
     items: list[Item] = []
     for one in earlier:
         entries = await runs.run_entries(tenant, one.run_id)
+        if len(entries) < one.entries:
+            raise StoreError(
+                f"run {one.run_id!r}, which this conversation goes on from, is not in the store any more",
+                hint="A store in memory lets old runs go; SQLite and PostgreSQL keep them.",
+            )
         run = Run(tenant=tenant, run_id=one.run_id)
         items += RunState.load(run, entries[: one.entries], clock).new_items
     return tuple(items)
