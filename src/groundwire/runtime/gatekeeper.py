@@ -29,7 +29,7 @@ from groundwire.runtime.invocation import OPERATOR_CHARS
 from groundwire.runtime.ledger import Ledger, Unresolved, outcome_unknown
 from groundwire.runtime.limited import run_limited
 from groundwire.runtime.policies.budgets import stored_scope, within_budget
-from groundwire.runtime.policies.confirmation import expired, is_agreed, waiting
+from groundwire.runtime.policies.confirmation import expired, is_agreed, unasked, waiting
 from groundwire.runtime.policies.gates import through_gates
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.threads import DaemonThreads
@@ -126,6 +126,8 @@ class Gatekeeper:
     async def confirm(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
         turn, now = attempt.turn, self._clock.now()
         spec = entry.spec
+        if not turn.asks_people:
+            return unasked(spec.wire_name)
         answer = await self._awaited(attempt, spec)
         if answer is not None and answer.expires_at <= now and answer.status is not ConfirmationStatus.DENIED:
             return expired(spec.wire_name)

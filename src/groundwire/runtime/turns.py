@@ -132,6 +132,8 @@ class Turn:
         self.extra: dict[str, Entry] = {}
         self.is_new = False
         """Whether it began its conversation: then no call was closed in it that this turn does not know."""
+        self.asks_people = True
+        """Whether a call may ask for a person's agreement, and pass on it; else one that needs it is refused."""
         self.pauses = False
         """Whether a model's call that needs a person's agreement stays open instead of being refused."""
         self.is_paused = False

@@ -148,6 +148,20 @@ async def test_executing_runs_only_what_the_record_lacks_and_that_once(make, ran
     assert await agent.runtime.store.list_sessions("default") == sessions
 
 
+@pytest.mark.parametrize("user", ["", "ada"])
+async def test_a_replay_asks_nobody_for_agreement_and_uses_nobodys(make, ran, user):
+    agent = make("Hello.")
+    result = await agent.run("Hi", user=user)
+    asked = await agent.runtime.call("pay", {"amount": 5}, user=user)
+    await agent.runtime.approve(asked.meta.confirmation.id, by="ann")
+    before = await agent.runtime.approvals(status=None)
+    report = await replayed_with(agent, result, calls(("pay", {"amount": 5})), "Not paid.", execute=True)
+    assert (report.outcome, report.text, ran) == (Outcome.COMPLETED, "Not paid.", [])
+    (refused,) = [item for item in report.items if item.kind == "result"]
+    assert "nobody can be asked now" in refused.text
+    assert await agent.runtime.approvals(status=None) == before
+
+
 async def test_an_exact_replay_cannot_execute(make):
     agent = make("Hello.")
     result = await agent.run("Hi")

@@ -45,6 +45,14 @@ def expired(name: str) -> Deny:
     )
 
 
+def unasked(name: str) -> Deny:
+    """Nobody is there who could agree."""
+    return Deny(
+        type=ErrorType.CONFIRMATION_REQUIRED,
+        message=f"{name} needs a person's agreement, and nobody can be asked now. Nothing was done. Go on without it.",
+    )
+
+
 def waiting(name: str, question: str) -> Deny:
     return Deny(
         type=ErrorType.CONFIRMATION_REQUIRED,

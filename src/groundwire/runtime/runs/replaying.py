@@ -95,13 +95,15 @@ async def replay_changed(
 ) -> ReplayReport:
     """The loop with these options and the tools of `runtime`, asking a model, on the recorded results.
 
-    With `execute`, calls that the record lacks are carried out by `runtime`, outside the session of the run.
+    With `execute`, calls that the record lacks are carried out by `runtime`, outside the session of the run. Nobody would
+    come back to a replay with an agreement, so calls that need one are refused, and leave no question behind.
     """
     results = RecordedResults(trace, runtime, execute=execute)
     clock = runtime.clock
     runner = Runner(provider, results.execute, runs, clock, after_batch=runtime.apply_intents, price=price)
     state = await _begin(trace, options, runs, clock, runtime.ids.new("replay"))
     async with runtime.run_turn(_outside(options, state.run.run_id), state.run.turn, resumed=False) as turn:
+        turn.asks_people = False
         await runner.run(state, turn)
     replayed = await _read(runs, state.run)
     missing = _unrecorded(results.missing, replayed)
