@@ -125,6 +125,21 @@ async def test_calls_are_listed_newest_first_by_session_and_turn(store):
     assert [found.call_id for found in below] == ["call_2"]
 
 
+async def test_the_calls_of_a_run_are_listed_without_those_around_them(store):
+    for number in range(9):
+        store.enqueue(
+            closing(str(number), session_id=f"ses_{number % 2}", turn=number // 4, run_id=f"run_{number % 3}")
+        )
+    await store.flush()
+    assert [found.call_id for found in await store.list_calls("acme", run_id="run_0")] == ["call_6", "call_3", "call_0"]
+    of_session = {"session_id": "ses_0", "run_id": "run_0"}
+    assert [found.call_id for found in await store.list_calls("acme", **of_session)] == ["call_6", "call_0"]
+    assert [found.call_id for found in await store.list_calls("acme", **of_session, turn=1)] == ["call_6"]
+    below = await store.list_calls("acme", **of_session, before="call_6", limit=1)
+    assert [found.call_id for found in below] == ["call_0"]
+    assert await store.list_calls("acme", run_id="run_3") == []
+
+
 async def test_pages_over_sessions_tell_equal_call_ids_apart(store):
     for name in ("ses_1", "ses_2", "ses/3"):
         store.enqueue(closing("1", session_id=name))

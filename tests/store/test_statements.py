@@ -1,6 +1,7 @@
 """Every look-up of a call has its index, and no list sorts a table. Where SQLite walks, it is said here."""
 
 import re
+from itertools import combinations
 
 import pytest
 
@@ -19,11 +20,19 @@ WALKS = {
     "LIST_EFFECTS",
     "SELECT_EFFECT_BY_ID",
     "TOOLS_CALLED",
-    "list_calls(False, False)",
-    "list_calls(False, True)",
+    "list_calls()",
+    "list_calls(turn)",
+    "list_calls(run_id)",
+    "list_calls(turn, run_id)",
 }
 # A session's calls are found by the index of their ids, and are few.
-SORTS = {"list_calls(True, False)", "list_calls(True, True)"}
+SORTS = {
+    "list_calls(session_id)",
+    "list_calls(session_id, turn)",
+    "list_calls(session_id, run_id)",
+    "list_calls(session_id, turn, run_id)",
+}
+CALL_FILTERS = ("session_id", "turn", "run_id")
 STATEMENTS = {
     **{
         name: value
@@ -31,9 +40,9 @@ STATEMENTS = {
         if re.match("[A-Z]", name) and isinstance(value, str) and name != "BY_NUMBER"
     },
     **{
-        f"list_calls({by_session}, {by_turn})": statements.list_calls(by_session=by_session, by_turn=by_turn)
-        for by_session in (True, False)
-        for by_turn in (True, False)
+        f"list_calls({', '.join(by)})": statements.list_calls(*by)
+        for count in range(len(CALL_FILTERS) + 1)
+        for by in combinations(CALL_FILTERS, count)
     },
     "select_counters": statements.select_counters(3),
 }

@@ -198,7 +198,14 @@ class CallStore(Protocol):
     async def find_call(self, tenant: str, session_id: str, call_id: str) -> CallRecord | None: ...
 
     async def list_calls(
-        self, tenant: str, *, session_id: str | None = None, turn: int | None = None, before: str = "", limit: int = 50
+        self,
+        tenant: str,
+        *,
+        session_id: str | None = None,
+        turn: int | None = None,
+        run_id: str | None = None,
+        before: str = "",
+        limit: int = 50,
     ) -> list[CallRecord]: ...
 
     async def tools_called(self, tenant: str) -> list[str]: ...

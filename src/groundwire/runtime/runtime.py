@@ -21,7 +21,6 @@ from groundwire.contracts.errors import ConfigError, StoreError, StoreUnavailabl
 from groundwire.contracts.events import TurnEnded
 from groundwire.contracts.ports import Checkpoints, Clock, Database, Flags, Ids, Store, Telemetry, TokenEstimator
 from groundwire.contracts.records import (
-    CallRecord,
     Confirmation,
     ConfirmationStatus,
     Effect,
@@ -46,6 +45,7 @@ from groundwire.runtime.portal import Portal
 from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.sessions import Sessions, check_id, check_text, is_id
 from groundwire.runtime.state import Reducer, StateController
+from groundwire.runtime.stored_calls import calls_of_run
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.turns import Turn, TurnOptions
 
@@ -426,17 +426,8 @@ class Runtime:
         )
 
     async def _rebuild(self, turn: Turn) -> None:
-        records: list[CallRecord] = []
-        before = ""
-        while True:
-            page = await self.store.list_calls(
-                turn.tenant, session_id=turn.conversation_id, turn=turn.number, before=before, limit=500
-            )
-            records += [record for record in page if record.run_id == turn.run_id]
-            if len(page) < 500:
-                break
-            before = page[-1].call_id
-        turn.rebuild(records[::-1], decode_result)
+        records = await calls_of_run(self.store, turn.tenant, turn.conversation_id, turn.run_id)
+        turn.rebuild(records, decode_result)
         if any(decode_result(record.result).meta.spilled for record in records):
             self._recorder.offer_reading(turn)
 

@@ -215,7 +215,14 @@ class MemoryStore:
         return self._calls.get((tenant, session_id, call_id))
 
     async def list_calls(
-        self, tenant: str, *, session_id: str | None = None, turn: int | None = None, before: str = "", limit: int = 50
+        self,
+        tenant: str,
+        *,
+        session_id: str | None = None,
+        turn: int | None = None,
+        run_id: str | None = None,
+        before: str = "",
+        limit: int = 50,
     ) -> list[CallRecord]:
         rows = (
             call
@@ -227,7 +234,7 @@ class MemoryStore:
             lambda call: (call.call_id, f"{call.session_id}/{call.call_id}"),
             before,
             limit,
-            lambda call: turn in {None, call.turn},
+            lambda call: turn in {None, call.turn} and run_id in {None, call.run_id},
         )
 
     async def tools_called(self, tenant: str) -> list[str]:

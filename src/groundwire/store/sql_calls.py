@@ -34,14 +34,22 @@ class SqlCalls(SqlAccess):
         return call_of(rows[0]) if rows else deferred
 
     async def list_calls(
-        self, tenant: str, *, session_id: str | None = None, turn: int | None = None, before: str = "", limit: int = 50
+        self,
+        tenant: str,
+        *,
+        session_id: str | None = None,
+        turn: int | None = None,
+        run_id: str | None = None,
+        before: str = "",
+        limit: int = 50,
     ) -> list[CallRecord]:
         """`before` is a call id or, as ids may repeat in other sessions, `session_id/call_id`."""
         await self._write_deferred()
         position = await self._call_position(tenant, session_id, before)
-        statement = sql.list_calls(by_session=session_id is not None, by_turn=turn is not None)
-        filters = [value for value in (session_id, turn) if value is not None]
-        return [call_of(row) for row in await self._reader.fetch(statement, tenant, position, limit, *filters)]
+        filters = {"session_id": session_id, "turn": turn, "run_id": run_id}
+        given = {column: value for column, value in filters.items() if value is not None}
+        statement = sql.list_calls(*given)
+        return [call_of(row) for row in await self._reader.fetch(statement, tenant, position, limit, *given.values())]
 
     async def _call_position(self, tenant: str, session_id: str | None, before: str) -> int:
         if not before:

@@ -194,11 +194,8 @@ def select_counters(count: int) -> str:
 
 
 @cache
-def list_calls(*, by_session: bool, by_turn: bool) -> str:
-    conditions = ["tenant = $1", "seq < $2"]
-    if by_session:
-        conditions.append(f"session_id = ${len(conditions) + 2}")
-    if by_turn:
-        conditions.append(f"turn = ${len(conditions) + 2}")
-    table = "calls" if by_session else f"calls {BY_NUMBER}"
+def list_calls(*by: str) -> str:
+    """Newest first; their values for these columns are $4 and so on."""
+    conditions = ["tenant = $1", "seq < $2", *(f"{column} = ${place}" for place, column in enumerate(by, 4))]
+    table = "calls" if "session_id" in by else f"calls {BY_NUMBER}"
     return f"SELECT {_CALL} FROM {table} WHERE {' AND '.join(conditions)} ORDER BY seq DESC LIMIT $3"

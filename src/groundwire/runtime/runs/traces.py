@@ -30,8 +30,7 @@ from groundwire.contracts.runs import (
 )
 from groundwire.runtime.runs.history import said_in
 from groundwire.runtime.runs.options import RunOptions, read_options
-
-_PAGE = 500
+from groundwire.runtime.stored_calls import calls_of_run
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -89,24 +88,14 @@ async def read_trace(store: Store, clock: Clock, tenant: str, run_id: str) -> Tr
     run = await store.load_run(tenant, run_id)
     if run is None:
         raise NotFound(f"there is no run {run_id!r}", hint="groundwire runs list")
-    trace = trace_of(run, await store.run_entries(tenant, run_id), await _calls_of(store, run))
+    calls = await calls_of_run(store, tenant, run.session_id or run_id, run_id)
+    trace = trace_of(run, await store.run_entries(tenant, run_id), calls)
     said = await said_in(store, clock, tenant, trace.started.after)
     return msgspec.structs.replace(trace, earlier=said)
 
 
 def trace_of(run: Run, entries: Sequence[RunEntry], calls: Sequence[CallRecord] = ()) -> Trace:
     return Trace(run=run, entries=tuple(decode_entry(entry.body) for entry in entries), calls=tuple(calls))
-
-
-async def _calls_of(store: Store, run: Run) -> list[CallRecord]:
-    found: list[CallRecord] = []
-    before = ""
-    while True:
-        page = await store.list_calls(run.tenant, session_id=run.session_id or run.run_id, before=before, limit=_PAGE)
-        found += [record for record in page if record.run_id == run.run_id]
-        if len(page) < _PAGE:
-            return found[::-1]
-        before = page[-1].call_id
 
 
 def _steps(entries: Sequence[RunBody]) -> Iterator[Step]:
