@@ -292,7 +292,8 @@ class RunStore(Protocol):
         """Append in one durable transaction, and replace the head; `run.entries` is their number before.
 
         False, and nothing is written, when the stored number is another one, or there is no such run. Entries must
-        count on from that number, else it is a StoreError. A run's session and its beginning stay what they were.
+        count on from that number, else it is a StoreError. A run's session and its beginning stay what they were. What
+        is appended has happened: a caller that is cancelled meanwhile goes on only when it is written.
         """
         ...
 
