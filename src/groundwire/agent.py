@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -25,7 +24,7 @@ from groundwire.contracts.shapes import explain_misfit
 from groundwire.providers.router import ModelRouter
 from groundwire.registry import Registry, Tool
 from groundwire.registry.validators import compile_schema
-from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, end_unbegun, load_run
+from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, first_turn, load_run
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
 from groundwire.runtime.runs.prompts import Prompt, output_format, read_prompt
@@ -302,19 +301,11 @@ class Agent:
                 break
         return state
 
-    @asynccontextmanager
-    async def _turn(self, state: RunState, follower: EventSink, *, resumed: bool) -> AsyncIterator[Turn]:
+    def _turn(self, state: RunState, follower: EventSink, *, resumed: bool) -> AbstractAsyncContextManager[Turn]:
         options = state.options.for_turn(state.run.run_id)
         options["on_event"] = follower
-        async with AsyncExitStack() as stack:
-            opening = self.runtime.run_turn(options, state.run.turn, resumed=resumed, is_new=state.is_new)
-            try:
-                turn = await stack.enter_async_context(opening)
-            except asyncio.CancelledError:
-                if not resumed:  # else it can be resumed as before
-                    await asyncio.shield(end_unbegun(self.runtime.store, state))
-                raise
-            yield turn
+        turn = self.runtime.run_turn(options, state.run.turn, resumed=resumed, is_new=state.is_new)
+        return turn if resumed else first_turn(self.runtime.store, state, turn)
 
     async def _events(self, state: RunState, *, resumed: bool) -> AsyncGenerator[Event]:
         """`run.ended` comes last, when everything that the run did is durable."""

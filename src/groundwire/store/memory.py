@@ -224,11 +224,8 @@ class MemoryStore:
         before: str = "",
         limit: int = 50,
     ) -> list[CallRecord]:
-        rows = (
-            call
-            for call in reversed(self._calls.values())
-            if call.tenant == tenant and session_id in {None, call.session_id}
-        )
+        calls = reversed(self._calls.values())
+        rows = (call for call in calls if call.tenant == tenant and session_id in {None, call.session_id})
         return page(
             rows,
             lambda call: (call.call_id, f"{call.session_id}/{call.call_id}"),

@@ -1,7 +1,8 @@
 """Runs in the store: begun, read back, and joined to the conversation of a session."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from msgspec import Struct
 
@@ -12,6 +13,7 @@ from groundwire.contracts.runs import EarlierRun, Ended, Outcome, Run, Started, 
 from groundwire.runtime.runs.judging import notice_for
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.state import RunState
+from groundwire.runtime.turns import Turn
 
 _PAGE = 200
 
@@ -36,12 +38,26 @@ async def begin_run(
         try:
             await runs.create_run(first.run, first.entries)
         except asyncio.CancelledError:
-            await asyncio.shield(end_unbegun(runs, state))
+            await asyncio.shield(_end_unbegun(runs, state))
             raise
     return state
 
 
-async def end_unbegun(runs: RunStore, state: RunState) -> None:
+@asynccontextmanager
+async def first_turn(
+    runs: RunStore, state: RunState, opening: AbstractAsyncContextManager[Turn]
+) -> AsyncIterator[Turn]:
+    """The turn of a new run. Before it is open there is no loop that could end the run; one resumed stays as it was."""
+    async with AsyncExitStack() as stack:
+        try:
+            turn = await stack.enter_async_context(opening)
+        except asyncio.CancelledError:
+            await asyncio.shield(_end_unbegun(runs, state))
+            raise
+        yield turn
+
+
+async def _end_unbegun(runs: RunStore, state: RunState) -> None:
     """Write that a new run was cancelled before anything was asked. Where it is not even stored, there is nothing to end."""
     text = notice_for(Outcome.CANCELLED) if state.options.notices else ""
     state.record(Ended(outcome=Outcome.CANCELLED, text=text))
