@@ -28,7 +28,6 @@ from groundwire.contracts.events import (
 )
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.runs import Outcome
-from groundwire.runtime.runs.history import load_run
 
 EXIT_CODES = {Outcome.COMPLETED: 0, Outcome.AWAITING_APPROVAL: 3, Outcome.CANCELLED: 130}
 """Every other outcome is a failure, 1."""
@@ -113,7 +112,7 @@ class Talk:
                 self._questions.append(event)
             elif isinstance(event, RunEnded):
                 outcome = Outcome(event.outcome)
-                await self._show_end(event, outcome)
+                self._show_end(event, outcome)
             if not self._as_json:
                 self._show(event)
         return outcome
@@ -141,7 +140,7 @@ class Talk:
         self._line = text.rpartition("\n")[2] if "\n" in text else self._line + text
         click.echo(text, file=self.out, nl=False)
 
-    async def _show_end(self, event: RunEnded, outcome: Outcome) -> None:
+    def _show_end(self, event: RunEnded, outcome: Outcome) -> None:
         if self._as_json:
             return
         self._end_line()
@@ -152,11 +151,8 @@ class Talk:
         if outcome is Outcome.AWAITING_APPROVAL:
             return
         note(f"{outcome.value}: {event.text}" if event.text != self._said else outcome.value)
-        if outcome is Outcome.PROVIDER_ERROR:
-            runtime = self._agent.runtime
-            state = await load_run(runtime.store, runtime.clock, self._tenant, event.run_id)
-            if state.failure is not None:
-                note(f"{state.failure.kind.value}: {state.failure.message}")
+        if event.failure is not None:
+            note(f"{event.failure.kind.value}: {event.failure.message}")
 
     def _remark(self, text: str) -> None:
         self._end_line()

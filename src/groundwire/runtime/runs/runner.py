@@ -329,7 +329,17 @@ class Runner:
         )
         turn.is_paused = outcome in RESUMABLE
         await self._write(state)
-        turn.emit(RunEnded(run_id=state.run.run_id, outcome=outcome.value, text=text))
+        turn.emit(
+            RunEnded(
+                run_id=state.run.run_id,
+                outcome=outcome.value,
+                text=text,
+                failure=state.failure,
+                usage=state.usage,
+                cost=state.cost,
+                approvals=tuple(state.waiting.values()),
+            )
+        )
 
     async def _write(self, state: RunState) -> None:
         due = state.take_unwritten()
