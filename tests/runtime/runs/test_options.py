@@ -51,8 +51,12 @@ async def test_a_run_costs_what_the_catalogue_says_and_stops_at_its_limit():
     settings = Settings(models=(ModelEntry(id="dear", provider="sim", prices=Prices(input=1e6, output=2e6)),))
     models = open_models(settings, environ={})
     agent = Agent("dear", runtime=runtime_for(look), models=models)
-    done = await agent.run("Hello there.")
-    assert done.cost == done.usage.input * 1.0 + done.usage.output * 2.0
+    first = await agent.run("Look at Oslo.", limits={"max_steps": 1})
+    assert first.cost == first.usage.input * 1.0 + first.usage.output * 2.0 > 0
+    reached = await agent.run("Look at Oslo.", limits={"max_cost": first.cost})
+    assert (reached.outcome, reached.steps, reached.cost) == (Outcome.COST_LIMIT, 1, first.cost)
+    not_reached = await agent.run("Look at Oslo.", limits={"max_cost": first.cost + 0.5})
+    assert (not_reached.outcome, not_reached.steps) == (Outcome.COMPLETED, 2)
     await models.close()
 
 
