@@ -76,7 +76,11 @@ def output_format(output: Any) -> OutputFormat | None:
 
 
 def _schema_of(kind: Any) -> JsonObject:
-    schema = msgspec.json.schema(kind)
+    try:
+        schema = msgspec.json.schema(kind)
+    except TypeError:
+        hint = "a dataclass, a msgspec Struct, a pydantic model or a JSON Schema"
+        raise ConfigError(f"the form of an answer cannot be {kind!r}", hint=hint) from None
     reference = schema.pop("$ref", "")
     if not reference:
         return schema
