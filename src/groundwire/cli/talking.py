@@ -12,10 +12,10 @@ from typing import IO, Any, Self
 import click
 
 from groundwire.agent import Agent, Prompt
-from groundwire.cli.options import login_name
+from groundwire.cli.options import login_name, read_arguments
 from groundwire.cli.output import clean, note, one_line, print_json, print_text
-from groundwire.contracts.canonical import JsonObject, parse_json
-from groundwire.contracts.errors import InvalidJson, NotFound
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import NotFound
 from groundwire.contracts.events import (
     ApprovalRequested,
     CallFinished,
@@ -189,8 +189,11 @@ class Talk:
             try:
                 answer = read_line("yes, no or edit? ").strip().lower()
                 if answer in ("e", "edit"):
-                    arguments = _read_arguments(read_line("arguments: ", self._asked.get(question.call_id, "")))
-                    answer = "yes" if arguments is not None else ""
+                    arguments = read_arguments(read_line("arguments: ", self._asked.get(question.call_id, "")))
+                    answer = "yes"
+            except click.BadParameter as error:
+                note(error.message)
+                continue
             except (EOFError, KeyboardInterrupt):
                 note("")
                 return False
@@ -219,18 +222,6 @@ def read_line(question: str, text: str = "") -> str:
         return input(question)
     finally:
         readline.set_startup_hook()
-
-
-def _read_arguments(text: str) -> JsonObject | None:
-    try:
-        value = parse_json(text)
-    except InvalidJson as error:
-        note(f"This is not JSON: {error}")
-        return None
-    if not isinstance(value, dict):
-        note("Arguments are one JSON object.")
-        return None
-    return value
 
 
 def _result_line(event: CallFinished) -> str:
