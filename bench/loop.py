@@ -26,7 +26,7 @@ async def main() -> None:
     for found in measured.values():
         _show(f"{found['peer']} {found['version']}", found)
     memory = _run(sys.executable, HERE / "peer_ours.py", STORE="memory://")
-    _show("groundwire, all policies, ledger and audit in memory", memory)
+    _show("groundwire, ledger, record and audit chain in memory", memory)
     with tempfile.TemporaryDirectory() as folder:
         sqlite = _run(sys.executable, HERE / "peer_ours.py", STORE=f"sqlite:///{folder}/bench.db")
     _show("groundwire, the same on SQLite", sqlite)

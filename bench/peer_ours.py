@@ -1,6 +1,7 @@
 """Our loop under the same contract as the peers: one tool, a model that answers from a counter, CPU time per call.
 
-STORE chooses where state lives (default `memory://`); all policies, the ledger and the audit chain are on in any case.
+STORE chooses where state lives (default `memory://`). The tool is an action, so every call is validated, reserved in the
+ledger, recorded and chained; it has no budget, gate, confirmation or grounding, which cost only the tools that ask for them.
 """
 
 import os

@@ -13,7 +13,19 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.trace import SpanKind, StatusCode
 
-from groundwire import Agent, Context, ErrorType, Registry, Runtime, ToolError, open_models, tool
+from groundwire import (
+    Agent,
+    Context,
+    ErrorType,
+    Failure,
+    FailureKind,
+    ProviderError,
+    Registry,
+    Runtime,
+    ToolError,
+    open_models,
+    tool,
+)
 from groundwire.telemetry import OpenTelemetry
 from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider
 
@@ -147,6 +159,26 @@ async def test_content_is_told_only_where_it_was_asked_for(exporter, telemetry):
     declared = json.loads(asked.attributes["gen_ai.tool.definitions"])
     assert [one["name"] for one in declared] == ["ask_twice", "book", "fail_always", "get_weather"]
     assert declared[3]["parameters"]["required"] == ["city"]
+
+
+class Echoing:
+    """A provider that fails with the words that it was asked."""
+
+    async def complete(self, request, options=None):
+        message = f"cannot read {request.items[-1].text}"
+        raise ProviderError(Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400))
+
+    async def close(self):
+        pass
+
+
+@pytest.mark.parametrize(("with_content", "said"), [(False, None), (True, f"cannot read {SECRET}")])
+async def test_a_providers_words_about_a_failure_are_content(exporter, telemetry, with_content, said):
+    runtime = Runtime(Registry(), telemetry=telemetry(with_content=with_content))
+    await Agent("house/m1", runtime=runtime, models=Echoing()).run(SECRET)
+    asked, run = exporter.get_finished_spans()
+    assert (asked.status.description, run.status.description) == (said, said)
+    assert (asked.attributes["error.type"], run.attributes["error.type"]) == ("invalid_request", "provider_error")
 
 
 async def test_what_failed_is_marked_with_its_stable_name(exporter, telemetry):

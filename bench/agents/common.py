@@ -60,12 +60,9 @@ class Script:
 
     def __init__(self, steps, width):
         self.steps, self.width, self.taken = steps, width, 0
-        self.marks = {}
 
     def step(self):
         now = self.taken
-        if now in (0, 20, self.steps - 20, self.steps):
-            self.marks[now] = time.process_time_ns()
         self.taken += 1
         return None if now >= self.steps else range(now * self.width, (now + 1) * self.width)
 
@@ -86,7 +83,7 @@ def main(name, load):
 
 async def _measure(make, found, seconds):
     for shape, (steps, width) in SHAPES.items():
-        costs, growths = [], []
+        costs = []
         end = time.monotonic() + seconds
         while len(costs) < 5 or time.monotonic() < end:
             script = Script(steps, width)
@@ -100,9 +97,4 @@ async def _measure(make, found, seconds):
                 raise SystemExit(
                     f"{found['peer']} did not do its work: {_made[0] - before} calls, answer {answer!r:.80}"
                 )
-            if steps >= 100:
-                marks = script.marks
-                growths.append((marks[steps] - marks[steps - 20]) / (marks[20] - marks[0]))
         found[shape] = statistics.median(costs[2:])
-        if growths:
-            found["growth"] = statistics.median(growths[1:])

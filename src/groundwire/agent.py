@@ -112,7 +112,7 @@ class Agent:
                 "model": model,
                 "instructions": instructions,
                 "settings": read_settings(settings).as_dict(),
-                "limits": msgspec.to_builtins(limits or {}),
+                "limits": _plain("limits", limits or {}),
                 "approvals": approvals,
                 "output": msgspec.to_builtins(output_format(output)),
                 **options,
@@ -286,9 +286,7 @@ class Agent:
             changes["limits"] = {**msgspec.to_builtins(self._defaults.limits), **changes["limits"]}
         if "output" in changes:
             changes["output"] = msgspec.to_builtins(output_format(changes["output"]))
-        return _checked(
-            {**self._defaults.as_json(), **{name: msgspec.to_builtins(one) for name, one in changes.items()}}
-        )
+        return _checked({**self._defaults.as_json(), **{name: _plain(name, one) for name, one in changes.items()}})
 
     async def _load(self, run_id: str, tenant: str, output: Any = None) -> RunState:
         await self.runtime.open()
@@ -376,9 +374,9 @@ def _as_named(model: str) -> tuple[str, str]:
 
 def _over(settings: RunSettings, changes: RunSettings | Mapping[str, Any]) -> JsonObject:
     """Single settings change those of the agent; settings as a whole stand in their place."""
-    if isinstance(changes, RunSettings):
-        return changes.as_dict()
-    return read_settings({**settings.as_dict(), **changes}).as_dict()
+    if isinstance(changes, Mapping):
+        return read_settings({**settings.as_dict(), **changes}).as_dict()
+    return read_settings(changes).as_dict()
 
 
 def _registry(tools: Tools) -> Registry:
@@ -387,6 +385,13 @@ def _registry(tools: Tools) -> Registry:
     if isinstance(tools, (str, Path)):
         return Registry.build(tools)
     return Registry(list(tools))
+
+
+def _plain(name: str, value: Any) -> Any:
+    try:
+        return msgspec.to_builtins(value)
+    except TypeError:
+        raise ConfigError(f"options of the run: {name}: it cannot be {value!r}") from None
 
 
 def _checked(values: dict[str, Any]) -> RunOptions:

@@ -49,7 +49,7 @@ class OpenTelemetry:
             def tell(ended: Ended) -> None:
                 _set(span, {"groundwire.run.outcome": ended.outcome.value, **_usage(ended.usage)})
                 if ended.outcome not in _NOT_A_FAULT:
-                    _fail(span, ended.outcome.value, ended.failure.message if ended.failure is not None else "")
+                    _fail(span, ended.outcome.value, self._words_of(ended.failure))
 
             yield tell
 
@@ -73,7 +73,7 @@ class OpenTelemetry:
 
             def tell(said: Reply | Failure) -> None:
                 if isinstance(said, Failure):
-                    _fail(span, said.kind.value, said.message)
+                    _fail(span, said.kind.value, self._words_of(said))
                     return
                 finish = said.finish
                 _set(
@@ -111,6 +111,10 @@ class OpenTelemetry:
                     _fail(span, result.error.type.value, result.error.message if self._with_content else "")
 
             yield tell
+
+    def _words_of(self, failure: Failure | None) -> str:
+        """What a provider says of a failure may repeat what it was sent."""
+        return failure.message if failure is not None and self._with_content else ""
 
     @contextmanager
     def _span(self, operation: str, name: str, kind: SpanKind, about: Mapping[str, Value]) -> Iterator[Span]:

@@ -122,6 +122,52 @@ def test_settings_are_named(project, run):
     }
 
 
+def test_limits_are_named_like_settings(project, run):
+    result = run("chat", "-m", "hi", "--set", "max_steps=3", "--set", "max_seconds=60", "--set", "tool_choice=none")
+    assert result.exit_code == 0
+    options = stored(run)["started"]["options"]
+    assert (options["limits"], options["settings"]) == ({"max_steps": 3, "max_seconds": 60.0}, {"tool_choice": "none"})
+    weather = run("chat", "-m", "What is the weather in Tokyo?", "--set", "max_steps=1")
+    assert (weather.exit_code, weather.stderr.splitlines()[-1].partition(":")[0]) == (1, "step_limit")
+    wrong = run("chat", "-m", "hi", "--set", "max_steps=0")
+    assert (wrong.exit_code, "limits.max_steps" in wrong.stderr) == (1, True)
+
+
+def test_a_run_may_answer_for_the_person_who_is_not_there(project, run, confirmed_tool, script):
+    confirmed_tool()
+    script(call_of("wipe_disk", text="all"), "Not done.")
+    answered = run("chat", "-m", "wipe", "--approvals", "answer")
+    assert (answered.exit_code, answered.stdout) == (0, "Not done.\n")
+    assert not Path("ran.txt").exists()
+
+
+def test_a_run_has_a_profile(project, run):
+    Path("groundwire.toml").write_text('[profiles.quiet]\ndeny = ["get_weather"]\n')
+    assert run("chat", "-m", "hi", "--profile", "quiet").exit_code == 0
+    assert "get_weather" not in [offered["name"] for offered in stored(run)["planned"]["plan"]["tools"]]
+    unknown = run("chat", "-m", "hi", "--profile", "quite")
+    assert (unknown.exit_code, "there is no profile 'quite'" in unknown.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (("sim",), "MODEL"),
+        (("-m", "hi"), "--message"),
+        (("--session", "s"), "--session"),
+        (("--instructions", "Be brief."), "--instructions"),
+        (("--set", "max_steps=3"), "--set"),
+        (("--approvals", "answer"), "--approvals"),
+        (("--profile", "quiet"), "--profile"),
+        (("--file", "a.png"), "--file"),
+    ],
+)
+def test_a_run_that_is_taken_up_goes_on_as_it_began(project, run, given, named):
+    refused = run("chat", "--resume", "run_1", *given)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert f"{named} cannot be given with --resume" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("change", "code", "said"), [("tool_use_mode", 2, "is not NAME=VALUE"), ("tool_mode=x", 1, "tool_use_mode")]
 )

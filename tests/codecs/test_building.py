@@ -14,16 +14,16 @@ from groundwire.contracts.messages import (
 )
 from groundwire.contracts.replies import (
     CallDelta,
-    CallStarted,
     Finish,
     FinishReason,
     ItemEnded,
     ReasoningDelta,
     RefusalDelta,
     Reply,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
 )
 
 
@@ -46,9 +46,9 @@ def test_text_and_calls_are_collected_in_their_order_and_told_piece_by_piece():
     assert builder.items() == (say("assistant", "Let me look."), expected)
     assert builder.take() == [
         ReplyStarted(reply_id="r"),
-        TextDelta(index=0, text="Let me "),
-        TextDelta(index=0, text="look."),
-        CallStarted(index=1, call_id="a", name="find"),
+        ReplyTextDelta(index=0, text="Let me "),
+        ReplyTextDelta(index=0, text="look."),
+        ReplyCallStarted(index=1, call_id="a", name="find"),
         CallDelta(index=1, text='{"x"'),
         CallDelta(index=1, text=":1}"),
         ItemEnded(index=0, item=say("assistant", "Let me look.")),
@@ -65,7 +65,7 @@ def test_a_reply_that_begins_anew_forgets_what_came_before():
     builder.begin(ReplyStarted(reply_id="2"))
     assert builder.items() == ()
     assert builder.open("call", call_id="a", name="find") == 0
-    assert builder.out[-1] == CallStarted(index=0, call_id="a", name="find")
+    assert builder.out[-1] == ReplyCallStarted(index=0, call_id="a", name="find")
 
 
 @pytest.mark.quirk(11)
@@ -85,7 +85,7 @@ def test_half_a_character_waits_for_its_other_half():
     builder.text(place, "\ude00b")
     builder.text(place, "\ud83d")
     builder.close(place)
-    assert builder.take()[:2] == [TextDelta(index=0, text="a"), TextDelta(index=0, text="😀b")]
+    assert builder.take()[:2] == [ReplyTextDelta(index=0, text="a"), ReplyTextDelta(index=0, text="😀b")]
     assert builder.items()[0].text == "a😀b�"
 
 
@@ -151,7 +151,7 @@ def test_a_whole_reply_in_parts_says_the_same_whatever_the_size_of_the_pieces(pi
     assert parts[-1] == ReplyEnded(reply=reply)
     assert [part.item for part in parts if isinstance(part, ItemEnded)] == list(items)
     for kind, text in (
-        (TextDelta, "hello"),
+        (ReplyTextDelta, "hello"),
         (RefusalDelta, "no"),
         (ReasoningDelta, "thinking"),
         (CallDelta, '{"x":1}'),

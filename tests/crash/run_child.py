@@ -1,8 +1,9 @@
 """A process with an agent that may be killed at any moment. Its real effects are lines in a file.
 
-python run_child.py run    STORE FOLDER KILL   begins a run; KILL is "", "ask N", or "STEP N" of the pipeline
-python run_child.py resume STORE FOLDER KILL   goes on with it
-Prints the end of the run as JSON: outcome, text, the whole conversation, and whether its record replays exactly.
+python run_child.py run    STORE FOLDER KILL   begins a run
+python run_child.py resume STORE FOLDER KILL   goes on with it, or begins it if there is none, or finds that it is over
+KILL is "", "ask N", "STEP N" of the pipeline, or "before|after create_run|append_run N".
+Prints the end of the run as it is stored: outcome, text, the whole conversation, and whether its record replays exactly.
 """
 
 import asyncio
@@ -17,12 +18,16 @@ import msgspec
 
 from groundwire import Agent, Context, Registry, Runtime, Settings, tool
 from groundwire.assembly import LedgerTimes
+from groundwire.runtime.dispatcher import STEPS
+from groundwire.runtime.runs.history import load_run
+from groundwire.store import open_url
 from groundwire.testing import Answer, Ask, KillAt, ScriptedModel, ScriptedProvider
 
 SETTINGS = Settings(ledger=LedgerTimes(lease_seconds=0.6, wait_seconds=20))
 SCRIPT = (
     Answer(text="I look first.", calls=(Ask("look", {"at": "a"}), Ask("look", {"at": "b"}), Ask("pay", {"amount": 1}))),
     Answer(calls=(Ask("pay", {"amount": 2}), Ask("pay", {"amount": 3}))),
+    Answer(calls=(Ask("pay_all", {"amounts": [4, 5]}),)),
     Answer(calls=(Ask("look", {"at": "c"}),), reasoning="One more look."),
     "All is paid.",
 )
@@ -48,7 +53,12 @@ def registry(folder: Path) -> Registry:
         """Look."""
         return {"seen": at}
 
-    return Registry([pay, look])
+    @tool(category="utility")
+    async def pay_all(amounts: list[int], context: Context) -> list[Any]:
+        """Pay several amounts."""
+        return [(await context.call("pay", {"amount": amount})).data for amount in amounts]
+
+    return Registry([pay, look, pay_all])
 
 
 class KilledAsking(ScriptedProvider):
@@ -63,21 +73,55 @@ class KilledAsking(ScriptedProvider):
         return await super().complete(request)
 
 
-async def main(command: str, store: str, folder: Path, kill: str) -> None:
-    where, _, count = kill.partition(" ")
-    hook = KillAt(where, nth=int(count)) if where not in ("", "ask") else None
-    runtime = Runtime(registry(folder), store, settings=SETTINGS, on_step=hook)
+class KilledWriting:
+    """A store that kills its process before or after the n-th time that a run is created or appended to."""
+
+    def __init__(self, inner: Any, point: str, nth: int) -> None:
+        self._inner = inner
+        self._point = point
+        self._left = nth
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def create_run(self, run: Any, entries: Any) -> None:
+        self._pass("before create_run")
+        await self._inner.create_run(run, entries)
+        self._pass("after create_run")
+
+    async def append_run(self, run: Any, entries: Any) -> bool:
+        self._pass("before append_run")
+        written: bool = await self._inner.append_run(run, entries)
+        self._pass("after append_run")
+        return written
+
+    def _pass(self, point: str) -> None:
+        self._left -= point == self._point
+        if point == self._point and self._left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def main(command: str, url: str, folder: Path, kill: str) -> None:
+    where, _, count = kill.rpartition(" ")
+    nth = int(count or 0)
+    hook = KillAt(where, nth=nth) if where in STEPS else None
+    store = KilledWriting(open_url(url), where, nth)
+    runtime = Runtime(registry(folder), store, settings=SETTINGS, on_step=hook)  # type: ignore[arg-type]
     models = KilledAsking(ScriptedModel(*SCRIPT), clock=runtime.clock)
-    models.left = int(count) if where == "ask" else 0
+    models.left = nth if where == "ask" else 0
     agent = Agent("sim/x", runtime=runtime, models=models, instructions="Pay what is due.")
-    if command == "run":
-        result = await agent.run("Pay all three.", session="s", run_id="the-run")
-    else:
-        result = await agent.resume("the-run")
+    await runtime.open()
+    known = await store.load_run("default", "the-run")
+    assert command == "resume" or known is None
+    if known is None:
+        await agent.run("Pay all.", session="s", run_id="the-run")
+    elif not known.outcome:
+        await agent.resume("the-run")
+    state = await load_run(store, runtime.clock, "default", "the-run")  # type: ignore[arg-type]
     report = await agent.replay("the-run")
     await runtime.close()
-    history = [msgspec.to_builtins(item) for item in result.history]
-    told = {"outcome": result.outcome, "text": result.text, "history": history, "replays": report.same}
+    history = [msgspec.to_builtins(item) for item in state.items]
+    told = {"outcome": state.run.outcome, "text": state.text, "history": history, "replays": report.same}
     print(json.dumps(told))
 
 

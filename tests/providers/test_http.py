@@ -11,7 +11,7 @@ from groundwire.codecs.dialects import codec_of
 from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import say
-from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyStarted, TextDelta
+from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyStarted, ReplyTextDelta
 from groundwire.contracts.requests import DIALECTS, FunctionTool, ModelRequest, Sampling, SendOptions
 from groundwire.providers.endpoints import AUTH_OF, Endpoint
 from groundwire.providers.http import HttpProvider
@@ -112,7 +112,7 @@ async def test_a_reply_comes_back_from_every_dialect_whole_and_streamed(dialect)
         parts = [part async for part in made.stream(REQUEST)]
     assert (reply.text, [item.call.name for item in reply.calls]) == ("Let me look.", ["find"])
     assert isinstance(parts[0], ReplyStarted)
-    assert "".join(part.text for part in parts if isinstance(part, TextDelta)) == "Let me look."
+    assert "".join(part.text for part in parts if isinstance(part, ReplyTextDelta)) == "Let me look."
     assert isinstance(parts[-1], ReplyEnded)
     assert [item.call.raw for item in parts[-1].reply.calls] == ['{"q":"x"}']
     paths = {
@@ -233,7 +233,7 @@ async def test_a_stream_is_asked_again_only_before_its_first_piece():
         with pytest.raises(ProviderError) as caught:
             await collect(made.stream(REQUEST), seen)
     assert caught.value.failure.kind == FailureKind.OVERLOADED
-    assert [part.text for part in seen if isinstance(part, TextDelta)] == ["half"]
+    assert [part.text for part in seen if isinstance(part, ReplyTextDelta)] == ["half"]
     assert len(script.requests) == 1
 
 

@@ -12,7 +12,7 @@ import pytest
 from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import CallItem, ResultItem, TextPart, say
-from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyEnded, ReplyStarted, TextDelta, Usage
+from groundwire.contracts.replies import Finish, FinishReason, Reply, ReplyEnded, ReplyStarted, ReplyTextDelta, Usage
 from groundwire.contracts.requests import (
     FunctionTool,
     ModelRequest,
@@ -298,7 +298,7 @@ async def test_whole_and_streamed_say_the_same_under_the_models_own_name(model_f
     provider = LocalProvider(model_file, load=parrot.load)
     parts = [part async for part in provider.stream(plain("a b c"))]
     whole = await provider.complete(plain("a b c"))
-    assert [part.text for part in parts if isinstance(part, TextDelta)] == ["a", "b", "c"]
+    assert [part.text for part in parts if isinstance(part, ReplyTextDelta)] == ["a", "b", "c"]
     assert parts[0] == ReplyStarted(reply_id="c", model="smol", created=1)
     assert parts[-1] == ReplyEnded(reply=whole)
     assert (whole.text, whole.model, parrot.loads) == ("abc", "smol", 1)
@@ -352,7 +352,7 @@ async def test_a_listener_who_leaves_a_stream_stops_it(model_file):
     provider = LocalProvider(model_file, load=parrot.load)
     stream = provider.stream(plain(" ".join("abcdefgh" * 1000)))
     async for part in stream:
-        if isinstance(part, TextDelta):
+        if isinstance(part, ReplyTextDelta):
             break
     await stream.aclose()
     assert (await provider.complete(plain("x"))).text == "x"
@@ -462,7 +462,7 @@ async def test_a_real_model_answers_calls_streams_and_survives_a_cancelled_quest
     assert whole.text
     assert whole.usage.output > 0
     streamed = [part async for part in smol.stream(ask(max_output_tokens=24, **exact))]
-    assert sum(isinstance(part, TextDelta) for part in streamed) > 3
+    assert sum(isinstance(part, ReplyTextDelta) for part in streamed) > 3
     assert streamed[-1].reply.text == whole.text
 
     # The tool's schema bounds its arguments, so the call always fits.
@@ -476,7 +476,7 @@ async def test_a_real_model_answers_calls_streams_and_survives_a_cancelled_quest
     jsonschema_rs.validator_for(WEATHER.parameters).validate(json.loads(item.call.raw))
 
     async for part in smol.stream(ask(say("user", "Tell a long story."), tools=())):
-        if isinstance(part, TextDelta):
+        if isinstance(part, ReplyTextDelta):
             break
     assert (await smol.complete(ask(max_output_tokens=24, **exact))).text == whole.text
 

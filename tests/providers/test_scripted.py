@@ -3,7 +3,7 @@ import pytest
 from groundwire.contracts.errors import ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, ReasoningItem, ResultItem, TextPart, say
-from groundwire.contracts.replies import FinishReason, ReplyEnded, TextDelta
+from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyTextDelta
 from groundwire.contracts.requests import FunctionTool, ModelRequest, ToolChoice
 from groundwire.providers.choosing import arguments_for
 from groundwire.providers.faults import DEFAULT_FAULTS, Fault, FaultKind, ModelFaults, spoil
@@ -65,7 +65,13 @@ async def test_in_process_a_stream_says_the_same_as_the_whole():
     parts = [part async for part in provider.stream(request)]
     whole = await provider.complete(request)
     assert parts[-1] == ReplyEnded(reply=whole)
-    assert [part.text for part in parts if isinstance(part, TextDelta)] == ["Hello", " ther", "e, ho", "w are", " you?"]
+    assert [part.text for part in parts if isinstance(part, ReplyTextDelta)] == [
+        "Hello",
+        " ther",
+        "e, ho",
+        "w are",
+        " you?",
+    ]
     assert isinstance(whole.items[0], ReasoningItem)
 
 

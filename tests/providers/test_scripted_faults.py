@@ -7,7 +7,7 @@ import pytest
 from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import say
-from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyStarted, TextDelta
+from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyStarted, ReplyTextDelta
 from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
 from groundwire.providers.endpoints import Endpoint
 from groundwire.providers.faults import PAGE, read_fault
@@ -85,7 +85,7 @@ async def test_silence_lasts_until_the_caller_gives_up_or_the_server_does(pause,
 async def test_a_cut_stream_gives_what_fitted_and_then_breaks():
     seen = []
     failure = await failure_of(collect(scripted(kind=FaultKind.CUT, at_byte=8).stream(REQUEST), seen))
-    assert [part.text for part in seen if isinstance(part, TextDelta)] == ["Let ", "me l"]
+    assert [part.text for part in seen if isinstance(part, ReplyTextDelta)] == ["Let ", "me l"]
     assert (failure.kind, failure.status) == (FailureKind.BAD_RESPONSE, 0)
 
 

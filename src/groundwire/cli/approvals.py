@@ -12,12 +12,12 @@ from groundwire.cli.options import (
     json_option,
     limit_option,
     note_option,
+    read_arguments,
     tenant_option,
 )
 from groundwire.cli.output import note, print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from groundwire.contracts.canonical import JsonObject
     from groundwire.contracts.records import Confirmation
 
 STATUSES = ("pending", "approved", "denied", "spent")
@@ -71,7 +71,7 @@ def approve(approval_id: str, by: str, note: str, arguments: str | None, tenant:
     """Agree to a call: the same call then passes once."""
     from groundwire.cli.opening import change
 
-    edited = None if arguments is None else _read_arguments(arguments)
+    edited = None if arguments is None else read_arguments(arguments)
     done = change(lambda runtime: runtime.approve(approval_id, by=by, note=note, arguments=edited, tenant=tenant))
     _confirm("Approved", done, by)
 
@@ -107,16 +107,3 @@ def _show_arguments(arguments: Any) -> str:
     import msgspec
 
     return msgspec.json.encode(arguments).decode()
-
-
-def _read_arguments(text: str) -> "JsonObject":
-    from groundwire.contracts.canonical import parse_json
-    from groundwire.contracts.errors import InvalidJson
-
-    try:
-        value = parse_json(text)
-    except InvalidJson as error:
-        raise click.BadParameter(f"this is not JSON: {error}", param_hint="--arguments") from None
-    if not isinstance(value, dict):
-        raise click.BadParameter("arguments are one JSON object", param_hint="--arguments")
-    return value

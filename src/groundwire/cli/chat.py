@@ -34,7 +34,13 @@ if TYPE_CHECKING:
 @click.option("--session", type=TEXT, metavar="NAME", help="The conversation to go on with. Default: a new one.")
 @click.option("--resume", "run_id", type=TEXT, metavar="RUN", help="Take up a run that waits or was cut off.")
 @click.option("--instructions", type=TEXT, metavar="FILE|TEXT", default="", help="What the model is told beforehand.")
-@click.option("--set", "changes", type=TEXT, metavar="NAME=VALUE", multiple=True, help="A setting of the run.")
+@click.option("--set", "changes", type=TEXT, metavar="NAME=VALUE", multiple=True, help="A setting or limit of the run.")
+@click.option(
+    "--approvals",
+    type=click.Choice(["pause", "answer"]),
+    help="A call that needs a person pauses the run, or is answered to the model as refused. Default: pause.",
+)
+@click.option("--profile", type=TEXT, metavar="NAME", help="The tool profile of the settings to run under.")
 @click.option("--image", "--file", "files", metavar="PATH", multiple=True, help="Goes along with the first message.")
 @click.option("--no-stream", is_flag=True, help="Wait for whole answers.")
 @tenant_option
@@ -61,6 +67,8 @@ def chat(
     a message on stdin, it is one answer, and the exit code is 0 only if the run completed: 3 when it waits for an
     approval, 130 when it was cancelled, else 1. JSON is one event per line.
     """
+    if run_id is not None:
+        _refuse_beside_resume(context)
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     is_conversation = is_terminal and message is None and run_id is None
     if not is_terminal and message is None and run_id is None:
@@ -79,11 +87,15 @@ def chat(
         model = model or default_model(settings, os.environ)
         _announce(models, model, registry)
     session = session or RandomIds().new("chat")
+    changes, limits = _read_changes(options["changes"])
     agent = Agent(
         model or "",  # a run that is taken up has its own
         tools=registry,
         instructions=_read_instructions(options["instructions"]),
-        settings=_read_changes(options["changes"]),
+        settings=changes,
+        limits=limits,
+        approvals=options["approvals"] or "pause",
+        profile=options["profile"] or "",
         models=models,
         config=settings,
         tenant=tenant,
@@ -127,6 +139,15 @@ def _converse(talk: "Talk", attached: Sequence[Any]) -> None:
         attached = ()
 
 
+def _refuse_beside_resume(context: click.Context) -> None:
+    """A run that is taken up has its own model, message and options."""
+    fixed = ("model", "message", "session", "instructions", "changes", "approvals", "profile", "files")
+    for parameter in context.command.params:
+        if parameter.name in fixed and context.params[parameter.name]:
+            what = "MODEL" if isinstance(parameter, click.Argument) else parameter.opts[-1]
+            raise click.UsageError(f"{what} cannot be given with --resume: the run goes on as it began.")
+
+
 def _read_message() -> str:
     try:
         message = "" if sys.stdin is None else sys.stdin.buffer.read().decode("utf-8-sig").strip()
@@ -161,20 +182,25 @@ def _read_instructions(text: str) -> str:
         return text
 
 
-def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
-    """Settings by name; values as JSON where they are JSON, else as text."""
+def _read_changes(changes: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings and limits by name; values as JSON where they are JSON, else as text."""
     import msgspec
 
+    from groundwire.runtime.runs.options import RunLimits
+
     settings: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     for change in changes:
         name, found, value = change.partition("=")
         if not found:
             raise click.BadParameter(f"{change!r} is not NAME=VALUE", param_hint="--set")
+        name = name.strip()
+        group = limits if name in RunLimits.__struct_fields__ else settings
         try:
-            settings[name.strip()] = msgspec.json.decode(value)
+            group[name] = msgspec.json.decode(value)
         except msgspec.DecodeError:
-            settings[name.strip()] = value
-    return settings
+            group[name] = value
+    return settings, limits
 
 
 def _attached(files: Sequence[str]) -> list[Any]:

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from groundwire.contracts.canonical import JsonObject
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -85,6 +88,20 @@ limit_option = click.option(
     "--limit", type=click.IntRange(min=1, max=MOST_ROWS), default=50, show_default=True, help="How many, newest first."
 )
 note_option = click.option("--note", type=TEXT, default="", help="Why; it is recorded.")
+
+
+def read_arguments(text: str) -> "JsonObject":
+    """The arguments of a call, as somebody typed them."""
+    from groundwire.contracts.canonical import parse_json
+    from groundwire.contracts.errors import InvalidJson
+
+    try:
+        value = parse_json(text)
+    except InvalidJson as error:
+        raise click.BadParameter(f"This is not JSON: {error}", param_hint="--arguments") from None
+    if not isinstance(value, dict):
+        raise click.BadParameter("Arguments are one JSON object.", param_hint="--arguments")
+    return value
 
 
 def login_name() -> str:

@@ -12,10 +12,10 @@ from typing import IO, Any, Self
 import click
 
 from groundwire.agent import Agent, Prompt
-from groundwire.cli.options import login_name
+from groundwire.cli.options import login_name, read_arguments
 from groundwire.cli.output import clean, note, one_line, print_json, print_text
-from groundwire.contracts.canonical import JsonObject, parse_json
-from groundwire.contracts.errors import InvalidJson, NotFound
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import NotFound
 from groundwire.contracts.events import (
     ApprovalRequested,
     CallFinished,
@@ -28,7 +28,6 @@ from groundwire.contracts.events import (
 )
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.runs import Outcome
-from groundwire.runtime.runs.history import load_run
 
 EXIT_CODES = {Outcome.COMPLETED: 0, Outcome.AWAITING_APPROVAL: 3, Outcome.CANCELLED: 130}
 """Every other outcome is a failure, 1."""
@@ -113,7 +112,7 @@ class Talk:
                 self._questions.append(event)
             elif isinstance(event, RunEnded):
                 outcome = Outcome(event.outcome)
-                await self._show_end(event, outcome)
+                self._show_end(event, outcome)
             if not self._as_json:
                 self._show(event)
         return outcome
@@ -141,7 +140,7 @@ class Talk:
         self._line = text.rpartition("\n")[2] if "\n" in text else self._line + text
         click.echo(text, file=self.out, nl=False)
 
-    async def _show_end(self, event: RunEnded, outcome: Outcome) -> None:
+    def _show_end(self, event: RunEnded, outcome: Outcome) -> None:
         if self._as_json:
             return
         self._end_line()
@@ -152,11 +151,8 @@ class Talk:
         if outcome is Outcome.AWAITING_APPROVAL:
             return
         note(f"{outcome.value}: {event.text}" if event.text != self._said else outcome.value)
-        if outcome is Outcome.PROVIDER_ERROR:
-            runtime = self._agent.runtime
-            state = await load_run(runtime.store, runtime.clock, self._tenant, event.run_id)
-            if state.failure is not None:
-                note(f"{state.failure.kind.value}: {state.failure.message}")
+        if event.failure is not None:
+            note(f"{event.failure.kind.value}: {event.failure.message}")
 
     def _remark(self, text: str) -> None:
         self._end_line()
@@ -193,8 +189,11 @@ class Talk:
             try:
                 answer = read_line("yes, no or edit? ").strip().lower()
                 if answer in ("e", "edit"):
-                    arguments = _read_arguments(read_line("arguments: ", self._asked.get(question.call_id, "")))
-                    answer = "yes" if arguments is not None else ""
+                    arguments = read_arguments(read_line("arguments: ", self._asked.get(question.call_id, "")))
+                    answer = "yes"
+            except click.BadParameter as error:
+                note(error.message)
+                continue
             except (EOFError, KeyboardInterrupt):
                 note("")
                 return False
@@ -223,18 +222,6 @@ def read_line(question: str, text: str = "") -> str:
         return input(question)
     finally:
         readline.set_startup_hook()
-
-
-def _read_arguments(text: str) -> JsonObject | None:
-    try:
-        value = parse_json(text)
-    except InvalidJson as error:
-        note(f"This is not JSON: {error}")
-        return None
-    if not isinstance(value, dict):
-        note("Arguments are one JSON object.")
-        return None
-    return value
 
 
 def _result_line(event: CallFinished) -> str:

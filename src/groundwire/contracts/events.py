@@ -6,7 +6,9 @@ from msgspec import Struct, field
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.failures import Failure
 from groundwire.contracts.intents import Intent
+from groundwire.contracts.replies import Usage
 from groundwire.contracts.results import ErrorInfo, ToolResult
 
 
@@ -74,12 +76,20 @@ class TurnEnded(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", 
 
 
 class RunEnded(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", tag="run.ended"):
-    """`text` is for the user: the model's answer, or a sentence of ours where it gave none."""
+    """`text` is for the user: the model's answer, or a sentence of ours where it gave none.
+
+    `failure` is what the provider said last, if it failed; `usage` and `cost` are of the whole run; `approvals` are the
+    questions that it waits for.
+    """
 
     event: ClassVar[Literal["run.ended"]] = "run.ended"
     run_id: str
     outcome: str
     text: str = ""
+    failure: Failure | None = None
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    approvals: tuple[str, ...] = ()
 
 
 class AppEvent(Struct, frozen=True, kw_only=True, tag_field="event", tag="app"):

@@ -105,7 +105,9 @@ class ReplyStarted(
     usage: Usage | None = None
 
 
-class TextDelta(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="text.delta"):
+class ReplyTextDelta(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="text.delta"
+):
     """More text for the message at `index` (its place among the items of the reply).
 
     `private`, on the first piece of an item: what its dialect says of it before it is whole, such as its id.
@@ -135,7 +137,7 @@ class ReasoningDelta(
     private: Private = field(default_factory=dict)
 
 
-class CallStarted(
+class ReplyCallStarted(
     Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="call.started"
 ):
     kind: ClassVar[Literal["call.started"]] = "call.started"
@@ -179,10 +181,10 @@ class ReplyFailed(
 
 ReplyPart: TypeAlias = (
     ReplyStarted
-    | TextDelta
+    | ReplyTextDelta
     | RefusalDelta
     | ReasoningDelta
-    | CallStarted
+    | ReplyCallStarted
     | CallDelta
     | ItemEnded
     | ReplyEnded

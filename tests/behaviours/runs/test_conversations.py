@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from groundwire import GroundwireError, Outcome, attach, say, tool
+from groundwire import Context, Ground, GroundwireError, Outcome, attach, say, tool
+from groundwire.runtime.runs.settings import FINISH_NOW
 from groundwire.testing import Answer, Ask, runtime_for
-from tests.behaviours.runs.stage import REMOTE, UPSTREAMS, staged
+from tests.behaviours.runs.stage import REMOTE, UPSTREAMS, staged, verdicts
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -65,6 +66,8 @@ async def test_a_run_without_anything_to_answer_is_refused():
         (7, None, "a prompt cannot hold 7"),
         (["Look:", {"url": "x"}], None, "a prompt cannot hold {'url': 'x'}"),
         ("Go.", ["Hello."], "a history cannot hold 'Hello.'"),
+        (say("assistant", "Go."), None, "a prompt is what the user says, not the assistant"),
+        (say("system", "Go."), None, "a prompt is what the user says, not the system"),
     ],
 )
 async def test_what_is_no_prompt_and_no_history_is_refused(prompt, history, fault):
@@ -72,6 +75,35 @@ async def test_what_is_no_prompt_and_no_history_is_refused(prompt, history, faul
         with pytest.raises(GroundwireError, match=rf"^{re.escape(fault)}(?: \(|$)"):
             await stage.agent().run(prompt, history=history)
         assert stage.script.asked == []
+
+
+async def test_a_message_as_a_prompt_belongs_to_the_turn_in_which_it_is_said():
+    async with staged("in-process", "One.", "Two.") as stage:
+        agent = stage.agent()
+        first = await agent.run(say("user", "Once."))
+        second = await agent.run(say("user", "Twice.", turn=7), history=first.history)
+        assert [item.turn for item in second.history if item.role == "user"] == [1, 2]
+
+
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+async def test_what_we_ask_in_the_users_place_is_sent_and_proves_nothing(upstream):
+    heard = []
+
+    @tool(category="retrieval", ground={"quote": Ground()})
+    def note(quote: str, context: Context) -> str:
+        """Note what the user said."""
+        heard.extend(message.text for message in context.history)
+        return quote
+
+    quotes = Answer(calls=(Ask("note", {"quote": "final answer"}), Ask("note", {"quote": "Go on."})))
+    async with staged(upstream, Answer(), "Well.", quotes, "Noted.") as stage:
+        agent = stage.agent(tools=[note])
+        first = await agent.run("Go.")
+        second = await agent.run("Go on.", history=first.history)
+        assert said(stage.script.asked[1])[-1].endswith(FINISH_NOW)  # neighbours may share a message
+        assert heard == ["Go.", "Well.", "Go on."]
+        assert verdicts(second.events) == ["note UNGROUNDED", "note ok"]
+        assert "private_dropped" not in {one.code for one in (*first.warnings, *second.warnings)}
 
 
 @pytest.mark.parametrize("upstream", UPSTREAMS)

@@ -13,7 +13,7 @@ from tests.behaviours.runs.stage import UPSTREAMS, events_of, staged, verdicts
 from tests.behaviours.runs.tools import make_tools
 
 
-@pytest.mark.requirement("C-043", "C-044", "C-048")
+@pytest.mark.requirement("C-044", "C-048")
 @pytest.mark.parametrize("how", ["whole", "streamed"])
 @pytest.mark.parametrize(
     ("scenario", "upstream"),

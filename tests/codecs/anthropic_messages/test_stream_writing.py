@@ -22,16 +22,16 @@ from groundwire.contracts.messages import (
 )
 from groundwire.contracts.replies import (
     CallDelta,
-    CallStarted,
     Finish,
     FinishReason,
     ItemEnded,
     ReasoningDelta,
     Reply,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyFailed,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
     Usage,
 )
 from groundwire.contracts.requests import ModelRequest
@@ -177,10 +177,10 @@ def test_calls_that_grow_side_by_side_come_one_after_the_other():
     reply = Reply(items=(call(0, '{"a":1}'), call(1, '{"b":2}'), call(2, "{}")), finish=CALLS)
     stream, _ = write(
         ReplyStarted(),
-        CallStarted(index=0, call_id="toolu_0", name="f"),
+        ReplyCallStarted(index=0, call_id="toolu_0", name="f"),
         CallDelta(index=0, text='{"a"'),
-        CallStarted(index=1, call_id="toolu_1", name="f"),
-        CallStarted(index=2, call_id="toolu_2", name="f"),
+        ReplyCallStarted(index=1, call_id="toolu_1", name="f"),
+        ReplyCallStarted(index=2, call_id="toolu_2", name="f"),
         CallDelta(index=1, text='{"b"'),
         CallDelta(index=0, text=":1}"),
         CallDelta(index=2, text="{}"),
@@ -199,8 +199,8 @@ def test_calls_that_grow_side_by_side_come_one_after_the_other():
 def test_calls_that_nobody_ended_are_still_told():
     reply = Reply(items=(call(0), call(1)), finish=CALLS)
     stream, _ = write(
-        CallStarted(index=0, call_id="toolu_0", name="f"),
-        CallStarted(index=1, call_id="toolu_1", name="f"),
+        ReplyCallStarted(index=0, call_id="toolu_0", name="f"),
+        ReplyCallStarted(index=1, call_id="toolu_1", name="f"),
         CallDelta(index=1, text='{"b":2}'),
         CallDelta(index=0, text='{"a":1}'),
         ReplyEnded(reply=reply),
@@ -214,9 +214,9 @@ def test_text_that_is_interrupted_goes_on_in_a_block_of_its_own():
     stream, _ = write(
         ReplyStarted(),
         ReasoningDelta(index=0, text="hm"),
-        TextDelta(index=1, text="a"),
+        ReplyTextDelta(index=1, text="a"),
         ReasoningDelta(index=0, text=" so"),
-        TextDelta(index=1, text="b"),
+        ReplyTextDelta(index=1, text="b"),
         ItemEnded(index=0, item=ReasoningItem(text="hm so")),
         ItemEnded(index=1, item=say("assistant", "ab")),
         ReplyEnded(reply=Reply(finish=END)),
@@ -261,8 +261,8 @@ def test_a_reply_of_another_provider_is_told_with_its_losses():
 )
 def test_a_failure_is_an_error_event(kind, name):
     stream, _ = write(
-        ReplyStarted(), TextDelta(index=0, text="a"), ReplyFailed(failure=Failure(kind=kind, message="no")),
-        TextDelta(index=0, text="b"),
+        ReplyStarted(), ReplyTextDelta(index=0, text="a"), ReplyFailed(failure=Failure(kind=kind, message="no")),
+        ReplyTextDelta(index=0, text="b"),
     )  # fmt: skip
 
     assert events(stream)[-1] == {"type": "error", "error": {"type": name, "message": "no"}}
@@ -283,7 +283,9 @@ def test_a_broken_reply_never_ends_as_if_it_were_whole(reason):
 
 @pytest.mark.quirk(41)
 def test_a_beginning_anew_cannot_be_undone():
-    stream, _ = write(ReplyStarted(), TextDelta(index=0, text="a"), ReplyStarted(), TextDelta(index=0, text="b"))
+    stream, _ = write(
+        ReplyStarted(), ReplyTextDelta(index=0, text="a"), ReplyStarted(), ReplyTextDelta(index=0, text="b")
+    )
 
     assert [body["type"] for body in events(stream)] == [
         "message_start",
@@ -294,7 +296,7 @@ def test_a_beginning_anew_cannot_be_undone():
 
 
 def test_a_stream_that_nobody_ended_is_told_as_broken():
-    stream, _ = write(ReplyStarted(), TextDelta(index=0, text="a"))
+    stream, _ = write(ReplyStarted(), ReplyTextDelta(index=0, text="a"))
 
     assert events(stream)[-1]["type"] == "error"
 

@@ -7,14 +7,14 @@ from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
-    CallStarted,
     FinishReason,
     ItemEnded,
     ReasoningDelta,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyFailed,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
 )
 
 
@@ -98,10 +98,10 @@ def test_a_stream_tells_each_piece_as_it_comes():
     assert parts[1:-1] == [
         ReasoningDelta(index=0, text="hm"),
         ItemEnded(index=0, item=thought),
-        TextDelta(index=1, text="a"),
-        TextDelta(index=1, text="b"),
+        ReplyTextDelta(index=1, text="a"),
+        ReplyTextDelta(index=1, text="b"),
         ItemEnded(index=1, item=words),
-        CallStarted(index=2, call_id="toolu_1", name="f"),
+        ReplyCallStarted(index=2, call_id="toolu_1", name="f"),
         CallDelta(index=2, text='{"x"'),
         CallDelta(index=2, text=": 1}"),
         ItemEnded(index=2, item=call),
@@ -225,7 +225,7 @@ def test_halves_of_a_character_are_joined_across_events():
     low = b'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\\ude00!"}}\n\n'
     parts = decode(start(), block(0, type="text", text=""), high, low, high, stop(0), ending(), END)
 
-    assert [part.text for part in parts if isinstance(part, TextDelta)] == ["😀!"]
+    assert [part.text for part in parts if isinstance(part, ReplyTextDelta)] == ["😀!"]
     assert isinstance(parts[-1], ReplyEnded)
     assert parts[-1].reply.text == "😀!�"
 

@@ -17,7 +17,7 @@ from groundwire.contracts.replies import (
     Reply,
     ReplyFailed,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
     Usage,
 )
 from tests.codecs.gemini.recordings import STREAMS, chunk, decoded, events, reply_of
@@ -286,7 +286,7 @@ def test_a_second_candidate_is_an_alternative():
     assert parts[-1].reply.alternatives == (
         Alternative(items=(say("assistant", "xy"),), finish=Finish(reason=FinishReason.END, raw="STOP")),
     )
-    assert [part.text for part in parts if isinstance(part, TextDelta)] == ["a", "b"]
+    assert [part.text for part in parts if isinstance(part, ReplyTextDelta)] == ["a", "b"]
 
 
 FOREIGN = Reply(
@@ -332,7 +332,12 @@ def test_the_array_form_is_one_json_array():
 
 def test_a_failure_is_an_error_frame_and_ends_the_stream():
     failure = Failure(kind=FailureKind.OVERLOADED, message="busy", status=529)
-    parts = [ReplyStarted(), TextDelta(index=0, text="a"), ReplyFailed(failure=failure), TextDelta(index=0, text="b")]
+    parts = [
+        ReplyStarted(),
+        ReplyTextDelta(index=0, text="a"),
+        ReplyFailed(failure=failure),
+        ReplyTextDelta(index=0, text="b"),
+    ]
 
     assert payloads(written(parts))[1:] == [{"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}}]
     assert json.loads(written(parts, array=True))[1]["error"]["status"] == "UNAVAILABLE"
@@ -343,9 +348,9 @@ def test_an_upstream_that_begins_anew_cannot_be_undone():
     begun = [
         ReplyStarted(),
         ReplyStarted(model="m"),
-        TextDelta(index=0, text="a"),
+        ReplyTextDelta(index=0, text="a"),
         ReplyStarted(),
-        TextDelta(index=0, text="b"),
+        ReplyTextDelta(index=0, text="b"),
     ]
 
     first, second = payloads(written(begun))

@@ -9,15 +9,15 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Citation, Message, NativeItem, ReasoningItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (
     Alternative,
-    CallStarted,
     Finish,
     FinishReason,
     ItemEnded,
     Reply,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyFailed,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
     Usage,
 )
 from tests.codecs.openai_chat.support import codes, decode_stream, encode_stream, request
@@ -118,7 +118,7 @@ def test_items_without_deltas_are_written_when_they_end():
         ItemEnded(index=0, item=ReasoningItem(text="t")),
         ItemEnded(index=1, item=spoken(TextPart(text="a"), RefusalPart(text="r"))),
         ItemEnded(index=2, item=call()),
-        CallStarted(index=3, call_id="c2", name="g"),
+        ReplyCallStarted(index=3, call_id="c2", name="g"),
         ItemEnded(index=3, item=call("c2", "g", "{}")),
     ]
     written, _ = encode_stream(parts)
@@ -158,7 +158,7 @@ def test_clients_get_calls_in_the_form_in_which_they_know_their_tools():
 
 def test_a_failure_is_told_in_the_stream():
     failure = Failure(kind=FailureKind.OVERLOADED, message="busy", status=529)
-    written, _ = encode_stream([ReplyStarted(), TextDelta(index=0, text="a"), ReplyFailed(failure=failure)])
+    written, _ = encode_stream([ReplyStarted(), ReplyTextDelta(index=0, text="a"), ReplyFailed(failure=failure)])
     error, done = frames(written)[-2:]
     assert json.loads(error)["error"]["status_code"] == 503
     assert done == "[DONE]"
@@ -186,9 +186,9 @@ def test_an_answer_that_broke_off_is_no_end(reason, kind):
 def test_an_upstream_that_begins_anew_ends_the_stream():
     encoder = chat.StreamEncoder()
     encoder.feed(ReplyStarted())
-    encoder.feed(TextDelta(index=0, text="a"))
+    encoder.feed(ReplyTextDelta(index=0, text="a"))
     assert b'"error"' in encoder.feed(ReplyStarted())
-    assert encoder.feed(TextDelta(index=0, text="b")) == b""
+    assert encoder.feed(ReplyTextDelta(index=0, text="b")) == b""
     assert encoder.finish() == b""
 
 

@@ -16,7 +16,14 @@ from groundwire.codecs.openai_responses import (
 )
 from groundwire.codecs.wire.building import parts_of
 from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, ResultItem, TextPart
-from groundwire.contracts.replies import CallDelta, CallStarted, FinishReason, ReplyEnded, ReplyStarted, TextDelta
+from groundwire.contracts.replies import (
+    CallDelta,
+    FinishReason,
+    ReplyCallStarted,
+    ReplyEnded,
+    ReplyStarted,
+    ReplyTextDelta,
+)
 from groundwire.contracts.requests import NativeTool, ToolChoice
 from tests.codecs.openai_responses.recordings import (
     MANTLE,
@@ -169,7 +176,7 @@ def test_hosted_tools_and_their_traces_stay_native():
 @pytest.mark.quirk(54)
 def test_argument_pieces_find_their_call_by_the_item_id_and_padding_is_ignored():
     parts = decode(recording(TOOL_SEARCH)["response"].encode())
-    started = next(part for part in parts if isinstance(part, CallStarted))
+    started = next(part for part in parts if isinstance(part, ReplyCallStarted))
     assert (started.index, started.call_id) == (2, "call_CeXueyTqEJ1rgm84BHSwNPz8")
     pieces = [part.text for part in parts if isinstance(part, CallDelta)]
     assert "".join(pieces) == '{"from_currency":"USD","to_currency":"EUR"}'
@@ -191,6 +198,6 @@ def test_data_may_come_before_the_name_of_its_event():
 
 def test_the_phase_of_a_message_is_known_from_its_first_piece():
     parts = decode(recording("openai-responses-phase-streamed-on-part-start-t1")["response"].encode())
-    first = next(part for part in parts if isinstance(part, TextDelta))
+    first = next(part for part in parts if isinstance(part, ReplyTextDelta))
     assert first.private[DIALECT]["phase"] == "final_answer"
     assert '"phase":"final_answer"' in encode(parts).decode().split("response.content_part.added")[0]

@@ -7,15 +7,15 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
-    CallStarted,
     Finish,
     FinishReason,
     ItemEnded,
     Reply,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyFailed,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
     Usage,
 )
 from tests.codecs.openai_responses.recordings import decode, encode, events_in, final_response_of, raw_events_of
@@ -62,8 +62,8 @@ def test_parallel_calls_are_accepted_by_the_official_client_although_their_piece
     reply = reply_of(first, second, reason=FinishReason.TOOL_CALLS)
     parts = [
         STARTED,
-        CallStarted(index=0, call_id="c1", name="f"),
-        CallStarted(index=1, call_id="c2", name="f"),
+        ReplyCallStarted(index=0, call_id="c1", name="f"),
+        ReplyCallStarted(index=1, call_id="c2", name="f"),
         CallDelta(index=1, text='{"a"'),
         CallDelta(index=0, text='{"a":1}'),
         CallDelta(index=1, text=":2}"),
@@ -172,7 +172,7 @@ def test_the_last_event_says_how_it_ended(reason, terminal):
 @pytest.mark.quirk(83)
 def test_a_failure_is_told_inside_the_stream():
     failure = Failure(kind=FailureKind.RATE_LIMIT, message="slow", code="rate_limit_exceeded", status=429)
-    data = encode([STARTED, TextDelta(index=0, text="hi"), ReplyFailed(failure=failure)])
+    data = encode([STARTED, ReplyTextDelta(index=0, text="hi"), ReplyFailed(failure=failure)])
     error, failed = events_in(data)[-2:]
     assert error == {
         "type": "error",
@@ -194,9 +194,9 @@ def test_a_failure_before_anything_began_is_one_error():
 def test_a_reply_that_begins_anew_ends_with_an_error_and_the_rest_is_ignored():
     encoder = StreamEncoder()
     encoder.feed(STARTED)
-    encoder.feed(TextDelta(index=0, text="hi"))
+    encoder.feed(ReplyTextDelta(index=0, text="hi"))
     assert types_in(encoder.feed(STARTED)) == ["error", "failed"]
-    assert encoder.feed(TextDelta(index=0, text="more")) == b""
+    assert encoder.feed(ReplyTextDelta(index=0, text="more")) == b""
     assert encoder.finish() == b""
 
 
@@ -210,7 +210,7 @@ def test_ids_stay_the_same_when_a_reply_has_none():
     data = encode(
         [
             ReplyStarted(model="m"),
-            TextDelta(index=0, text="hi"),
+            ReplyTextDelta(index=0, text="hi"),
             ReplyEnded(
                 reply=Reply(
                     model="m",

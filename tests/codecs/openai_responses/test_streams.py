@@ -7,15 +7,15 @@ from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import CallItem, Message, NativeItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
-    CallStarted,
     FinishReason,
     ItemEnded,
     ReasoningDelta,
     RefusalDelta,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyFailed,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
 )
 from tests.codecs.openai_responses.recordings import decode, stream_of
 
@@ -185,7 +185,7 @@ def test_entries_of_hosted_tools_keep_their_place():
 def test_the_final_object_tells_what_the_stream_left_out():
     parts = decode(stream_of(CREATED, ended(message(text("hi")), call())))
     assert [type(part) for part in parts] == [
-        ReplyStarted, TextDelta, ItemEnded, CallStarted, CallDelta, ItemEnded, ReplyEnded,
+        ReplyStarted, ReplyTextDelta, ItemEnded, ReplyCallStarted, CallDelta, ItemEnded, ReplyEnded,
     ]  # fmt: skip
     assert parts[-1].reply == decode_response(ended(message(text("hi")), call())["response"])
 
@@ -273,7 +273,7 @@ def test_an_id_that_comes_twice_is_unique_in_the_stream_too():
             CREATED, added(0, **first), added(1, **second), done(0, **first), done(1, **second), ended(first, second)
         )
     )
-    assert [part.call_id for part in parts if isinstance(part, CallStarted)] == ["c", "c_2"]
+    assert [part.call_id for part in parts if isinstance(part, ReplyCallStarted)] == ["c", "c_2"]
     assert parts[-1].reply == decode_response(ended(first, second)["response"])
 
 
@@ -288,7 +288,7 @@ def test_a_missing_id_is_the_same_as_without_streaming():
 def test_names_lead_back_to_the_callers_tools():
     item = call(name="crm_find")
     parts = decode(stream_of(CREATED, added(0, **item), done(0, **item), ended(item)), names={"crm_find": "crm.find"})
-    assert [part.name for part in parts if isinstance(part, CallStarted)] == ["crm.find"]
+    assert [part.name for part in parts if isinstance(part, ReplyCallStarted)] == ["crm.find"]
     assert parts[-1].reply.calls[0].call.name == "crm.find"
 
 
@@ -300,7 +300,7 @@ def test_a_character_that_was_split_between_pieces_is_whole_again():
         for half in (b"a\\ud83d", b"\\ude00b")
     )
     parts = decode(head + pieces + stream_of(ended()))
-    assert "".join(part.text for part in parts if isinstance(part, TextDelta)) == "a😀b"
+    assert "".join(part.text for part in parts if isinstance(part, ReplyTextDelta)) == "a😀b"
     assert parts[-1].reply.text == "a😀b"
 
 

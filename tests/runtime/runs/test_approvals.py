@@ -223,7 +223,6 @@ async def test_a_run_that_has_ended_is_not_taken_up_again():
         await agent.resume("run_unknown")
 
 
-@pytest.mark.requirement("X-19")
 @pytest.mark.parametrize("dialect", ["gemini", "anthropic", "openai-responses", "openai-chat"])
 async def test_a_paused_call_goes_back_to_its_provider_with_its_signature(dialect):
     """The simulator refuses a call that comes back without the signature that it was given with."""

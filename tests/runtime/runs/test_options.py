@@ -1,7 +1,10 @@
 """Options of one run over those of its agent, and prices from the catalogue."""
 
-from groundwire import Agent, ModelRequest, Outcome, RunSettings, Settings, open_models, tool
+import pytest
+
+from groundwire import Agent, ConfigError, ModelRequest, Outcome, RunLimits, RunSettings, Settings, open_models, tool
 from groundwire.providers.catalogue import ModelEntry, Prices
+from groundwire.runtime.runs.options import RunOptions, read_options
 from groundwire.testing import Answer, Ask, ScriptedModel, ScriptedProvider, runtime_for
 
 
@@ -51,8 +54,12 @@ async def test_a_run_costs_what_the_catalogue_says_and_stops_at_its_limit():
     settings = Settings(models=(ModelEntry(id="dear", provider="sim", prices=Prices(input=1e6, output=2e6)),))
     models = open_models(settings, environ={})
     agent = Agent("dear", runtime=runtime_for(look), models=models)
-    done = await agent.run("Hello there.")
-    assert done.cost == done.usage.input * 1.0 + done.usage.output * 2.0
+    first = await agent.run("Look at Oslo.", limits={"max_steps": 1})
+    assert first.cost == first.usage.input * 1.0 + first.usage.output * 2.0 > 0
+    reached = await agent.run("Look at Oslo.", limits={"max_cost": first.cost})
+    assert (reached.outcome, reached.steps, reached.cost) == (Outcome.COST_LIMIT, 1, first.cost)
+    not_reached = await agent.run("Look at Oslo.", limits={"max_cost": first.cost + 0.5})
+    assert (not_reached.outcome, not_reached.steps) == (Outcome.COMPLETED, 2)
     await models.close()
 
 
@@ -60,3 +67,38 @@ async def test_a_model_without_a_price_costs_an_unknown_amount():
     runtime = runtime_for(look)
     agent = Agent("any", runtime=runtime, models=ScriptedProvider(ScriptedModel("Well."), clock=runtime.clock))
     assert (await agent.run("Hello.")).cost is None
+
+
+class Anything:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"output": Anything}, "the form of an answer cannot be <class"),
+        ({"output": 7}, "the form of an answer cannot be 7"),
+        ({"settings": 7}, "settings: they cannot be 7"),
+        ({"limits": 7}, "options of the run: limits: expected `object`, got `int`"),
+        ({"limits": Anything()}, "options of the run: limits: it cannot be <"),
+        ({"sampling": Anything()}, "options of the run: sampling: "),
+    ],
+)
+async def test_options_of_a_kind_that_they_cannot_be_are_refused_by_name(change, fault):
+    with pytest.raises(ConfigError, match=f"^{fault}"):
+        Agent("any", models=Listening(), **change)
+    async with Agent("any", models=Listening()) as agent:
+        with pytest.raises(ConfigError, match=f"^{fault}"):
+            await agent.run("Go.", **change)
+
+
+def test_stored_options_of_a_later_version_are_read_as_far_as_they_are_known():
+    options = RunOptions(model="m", settings=RunSettings(tool_choice="none"), limits=RunLimits(max_steps=3))
+    stored = options.as_json()
+    later = {
+        **stored,
+        "colour": "blue",
+        "settings": {**stored["settings"], "colour": "blue"},
+        "limits": {**stored["limits"], "max_colours": 3},
+    }
+    assert read_options(later) == read_options(stored) == options

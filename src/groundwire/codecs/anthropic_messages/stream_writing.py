@@ -24,17 +24,17 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
-    CallStarted,
     FinishReason,
     ItemEnded,
     ReasoningDelta,
     RefusalDelta,
     Reply,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyFailed,
     ReplyPart,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
 )
 from groundwire.contracts.requests import ModelRequest
 
@@ -66,7 +66,7 @@ class StreamEncoder:
     def feed(self, part: ReplyPart) -> bytes:
         if self._has_ended:
             return b""
-        if type(part) is TextDelta and self._kind == "text" and self._item == part.index:
+        if type(part) is ReplyTextDelta and self._kind == "text" and self._item == part.index:
             return self._delta_bytes({"type": "text_delta", "text": part.text})
         self._take(part)
         written = b"".join(self._out)
@@ -99,8 +99,10 @@ class StreamEncoder:
                 for each in waiting:
                     self._take(each)
 
-    def _write(self, part: TextDelta | RefusalDelta | ReasoningDelta | CallStarted | CallDelta | ItemEnded) -> None:
-        if isinstance(part, (TextDelta, RefusalDelta)):
+    def _write(
+        self, part: ReplyTextDelta | RefusalDelta | ReasoningDelta | ReplyCallStarted | CallDelta | ItemEnded
+    ) -> None:
+        if isinstance(part, (ReplyTextDelta, RefusalDelta)):
             self._open("text", part.index, {"type": "text", "text": ""})
             self._delta({"type": "text_delta", "text": part.text})
         elif isinstance(part, CallDelta):
@@ -109,7 +111,7 @@ class StreamEncoder:
         elif isinstance(part, ReasoningDelta):
             self._open("thinking", part.index, {"type": "thinking", "thinking": "", "signature": ""})
             self._delta({"type": "thinking_delta", "thinking": part.text})
-        elif isinstance(part, CallStarted):
+        elif isinstance(part, ReplyCallStarted):
             self._start_call(part)
         else:
             self._end_item(part.index, part.item)
@@ -152,7 +154,7 @@ class StreamEncoder:
             self._next += 1
             self._kind, self._item = "", -1
 
-    def _start_call(self, part: CallStarted) -> None:
+    def _start_call(self, part: ReplyCallStarted) -> None:
         path = f"items[{part.index}]"
         block: JsonObject = {
             "type": "tool_use",
@@ -172,7 +174,9 @@ class StreamEncoder:
         elif isinstance(item, CallItem):
             if index not in self._told:
                 call = item.call
-                self._start_call(CallStarted(index=index, call_id=call.call_id, name=call.name, private=item.private))
+                self._start_call(
+                    ReplyCallStarted(index=index, call_id=call.call_id, name=call.name, private=item.private)
+                )
                 self._delta({"type": "input_json_delta", "partial_json": call.raw})
             if self._item == index:
                 self._stop()

@@ -29,16 +29,16 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Message, ReasoningItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
-    CallStarted,
     ItemEnded,
     ReasoningDelta,
     RefusalDelta,
     Reply,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyFailed,
     ReplyPart,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
 )
 from groundwire.contracts.requests import ModelRequest
 
@@ -74,10 +74,10 @@ class StreamEncoder:
     def feed(self, part: ReplyPart) -> bytes:
         if self._is_over:
             return b""
-        if isinstance(part, TextDelta):
+        if isinstance(part, ReplyTextDelta):
             self._sent.add(part.index)
             return self._chunk([{"text": part.text}])
-        if isinstance(part, (CallDelta, CallStarted)):
+        if isinstance(part, (CallDelta, ReplyCallStarted)):
             return b""
         if isinstance(part, ReasoningDelta):
             self._sent.add(part.index)

@@ -27,18 +27,18 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Item, Message, ReasoningItem, RefusalPart, TextPart
 from groundwire.contracts.replies import (
     CallDelta,
-    CallStarted,
     Finish,
     FinishReason,
     ItemEnded,
     ReasoningDelta,
     RefusalDelta,
     Reply,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyFailed,
     ReplyPart,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
 )
 from groundwire.contracts.requests import ModelRequest
 
@@ -88,7 +88,7 @@ class StreamEncoder:
         if self._is_over:
             return b""
         kind = type(part)
-        if kind is TextDelta:
+        if kind is ReplyTextDelta:
             self._spoken.add(part.index)  # type: ignore[union-attr]
             return self._delta(b'{"content":%b}' % dump(part.text))  # type: ignore[union-attr]
         match part:
@@ -99,7 +99,7 @@ class StreamEncoder:
             case ReasoningDelta():
                 self._spoken.add(part.index)
                 return self._delta(b'{"reasoning_content":%b}' % dump(part.text))
-            case CallStarted():
+            case ReplyCallStarted():
                 return self._start_call(part)
             case RefusalDelta():
                 self._spoken.add(part.index)
@@ -110,7 +110,7 @@ class StreamEncoder:
                 return self._end(part.reply)
             case ReplyFailed():
                 return self._fail(part.failure)
-            case TextDelta():
+            case ReplyTextDelta():
                 return b""
 
     def finish(self) -> bytes:
@@ -144,7 +144,7 @@ class StreamEncoder:
             return self._open("", "", None) + self._delta(delta)
         return self._before + delta + self._after
 
-    def _start_call(self, part: CallStarted) -> bytes:
+    def _start_call(self, part: ReplyCallStarted) -> bytes:
         call = _Call(len(self._calls), is_custom=part.name in self._freeform)
         self._calls[part.index] = call
         if self._is_legacy:
@@ -191,7 +191,7 @@ class StreamEncoder:
         call = self._calls.get(index)
         written = b""
         if call is None:
-            written = self._start_call(CallStarted(index=index, call_id=item.call.call_id, name=item.call.name))
+            written = self._start_call(ReplyCallStarted(index=index, call_id=item.call.call_id, name=item.call.name))
             call = self._calls[index]
         if call.is_custom:
             entry: JsonObject = {"index": call.number, "custom": {"input": input_text(item.call.raw)}}

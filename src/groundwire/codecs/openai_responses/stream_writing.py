@@ -36,18 +36,18 @@ from groundwire.contracts.messages import (
 )
 from groundwire.contracts.replies import (
     CallDelta,
-    CallStarted,
     Finish,
     FinishReason,
     ItemEnded,
     ReasoningDelta,
     RefusalDelta,
     Reply,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyFailed,
     ReplyPart,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
 )
 from groundwire.contracts.requests import ModelRequest
 
@@ -209,12 +209,12 @@ class StreamEncoder:
             return False
         if isinstance(item, CallItem):
             call = item.call
-            self._on_call(CallStarted(index=index, call_id=call.call_id, name=call.name, private=item.private))
+            self._on_call(ReplyCallStarted(index=index, call_id=call.call_id, name=call.name, private=item.private))
         elif isinstance(item, Message):
             self._open(index, "message", _empty_message(), _early(item.private))
             for part in item.parts:
                 if isinstance(part, TextPart) and part.text:
-                    self._on_text(TextDelta(index=index, text=part.text))
+                    self._on_text(ReplyTextDelta(index=index, text=part.text))
                 elif isinstance(part, RefusalPart):
                     self._on_refusal(RefusalDelta(index=index, text=part.text))
         elif isinstance(item, ReasoningItem):
@@ -233,7 +233,7 @@ class StreamEncoder:
 
     # Pieces of messages and reasoning
 
-    def _on_text(self, part: TextDelta) -> None:
+    def _on_text(self, part: ReplyTextDelta) -> None:
         slot = self._slots.get(part.index)
         if slot is None:
             slot = self._open(part.index, "message", _empty_message(), _early(part.private))
@@ -299,7 +299,7 @@ class StreamEncoder:
 
     # Calls
 
-    def _on_call(self, part: CallStarted) -> None:
+    def _on_call(self, part: ReplyCallStarted) -> None:
         is_custom = bool(own_members(part.private, DIALECT).get("_custom")) or part.name in self._freeform
         item: JsonObject = {"type": "function_call", "status": "in_progress", "arguments": ""}
         if is_custom:

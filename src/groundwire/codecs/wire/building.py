@@ -25,17 +25,17 @@ from groundwire.contracts.messages import (
 )
 from groundwire.contracts.replies import (
     CallDelta,
-    CallStarted,
     FinishReason,
     ItemEnded,
     ReasoningDelta,
     RefusalDelta,
     Reply,
+    ReplyCallStarted,
     ReplyEnded,
     ReplyFailed,
     ReplyPart,
     ReplyStarted,
-    TextDelta,
+    ReplyTextDelta,
 )
 
 
@@ -87,7 +87,7 @@ class ReplyBuilder:
             call_id = unique_id(call_id, self._call_ids)
             self._call_ids.add(call_id)
             place = len(self._items)
-            self.out.append(CallStarted(index=place, call_id=call_id, name=name, private=private or {}))
+            self.out.append(ReplyCallStarted(index=place, call_id=call_id, name=name, private=private or {}))
         opened = _Open(kind, call_id, name)
         self._items.append(opened)
         if private:
@@ -134,7 +134,7 @@ class ReplyBuilder:
             return
         private = self._announced.pop(place, {}) if self._announced else {}
         if item.kind == "message":
-            self.out.append(TextDelta(index=place, text=text, private=private))
+            self.out.append(ReplyTextDelta(index=place, text=text, private=private))
         else:
             self.out.append(ReasoningDelta(index=place, text=text, private=private))
 
@@ -154,7 +154,7 @@ class ReplyBuilder:
             self._close_text(item)
             item.parts.append(part)
             if isinstance(part, TextPart) and part.text:
-                self.out.append(TextDelta(index=place, text=part.text))
+                self.out.append(ReplyTextDelta(index=place, text=part.text))
 
     def end_text(self, place: int, part: TextPart | None = None) -> None:
         """The text that is being written is one part, with what else `part` knows about it."""
@@ -212,10 +212,10 @@ class ReplyBuilder:
                 origin=item.call.origin,
             )
             item = CallItem(call=call, complete=item.complete, split=item.split, private=item.private)
-            self.out.append(CallStarted(index=len(self._items), call_id=call_id, name=call.name))
+            self.out.append(ReplyCallStarted(index=len(self._items), call_id=call_id, name=call.name))
             self.out.append(CallDelta(index=len(self._items), text=call.raw))
         elif isinstance(item, Message) and item.text:
-            self.out.append(TextDelta(index=len(self._items), text=item.text))
+            self.out.append(ReplyTextDelta(index=len(self._items), text=item.text))
         elif isinstance(item, ReasoningItem) and item.text:
             self.out.append(ReasoningDelta(index=len(self._items), text=item.text))
         self._items.append(item)
@@ -342,13 +342,13 @@ def _deltas_of(item: Item, index: int, piece: int | None) -> list[ReplyPart]:
         case Message():
             for part in item.parts:
                 if isinstance(part, TextPart):
-                    deltas.extend(TextDelta(index=index, text=text) for text in _pieces(part.text, piece))
+                    deltas.extend(ReplyTextDelta(index=index, text=text) for text in _pieces(part.text, piece))
                 elif isinstance(part, RefusalPart):
                     deltas.extend(RefusalDelta(index=index, text=text) for text in _pieces(part.text, piece))
         case ReasoningItem():
             deltas.extend(ReasoningDelta(index=index, text=text) for text in _pieces(item.text, piece))
         case CallItem(call=call):
-            deltas.append(CallStarted(index=index, call_id=call.call_id, name=call.name))
+            deltas.append(ReplyCallStarted(index=index, call_id=call.call_id, name=call.name))
             deltas.extend(CallDelta(index=index, text=text) for text in _pieces(call.raw, piece))
     return deltas
 

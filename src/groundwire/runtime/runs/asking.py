@@ -13,8 +13,7 @@ from groundwire.contracts.events import TextDelta
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Item
 from groundwire.contracts.ports import Provider
-from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed
-from groundwire.contracts.replies import TextDelta as ReplyText
+from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyTextDelta
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.runtime.runs.thoughts import LeakFilter, without_leaks
 from groundwire.runtime.turns import Turn
@@ -60,7 +59,7 @@ async def _said(
         return without_leaks(await provider.complete(request, options))
     async with aclosing(provider.stream(request, options)) as parts:
         async for part in parts:
-            if type(part) is ReplyText:
+            if type(part) is ReplyTextDelta:
                 _tell(turn, leaks.setdefault(part.index, LeakFilter()).feed(part.text), step)
             elif type(part) is ReplyEnded:
                 for leak in leaks.values():

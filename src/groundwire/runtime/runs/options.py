@@ -78,5 +78,13 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 def read_options(values: JsonObject) -> RunOptions:
-    """Options that we stored ourselves."""
-    return msgspec.convert(values, RunOptions)
+    """Options that we stored ourselves. What a later version has added is unknown here, and is left out."""
+    known = _known(values, RunOptions)
+    for name, kind in (("settings", RunSettings), ("limits", RunLimits)):
+        if isinstance(part := known.get(name), dict):
+            known[name] = _known(part, kind)
+    return msgspec.convert(known, RunOptions)
+
+
+def _known(values: JsonObject, kind: type[Struct]) -> JsonObject:
+    return {name: value for name, value in values.items() if name in kind.__struct_fields__}

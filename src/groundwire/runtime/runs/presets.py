@@ -1,14 +1,11 @@
 """Settings for common situations, in their dict form: sugar over the settings, which stay the source of truth."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.transforms import parse_names
-
-_LISTS = frozenset(
-    {"message_transforms", "tool_transforms", "response_transforms", "tool_call_transforms", "tool_result_transforms"}
-)
+from groundwire.runtime.runs.settings import TRANSFORM_LISTS
 
 
 def openai_compatible_reliability(**changes: Any) -> JsonObject:
@@ -59,14 +56,10 @@ def merge_settings(*parts: Mapping[str, Any]) -> JsonObject:
     merged: dict[str, Any] = {}
     for part in parts:
         for name, value in part.items():
-            if name in _LISTS:
-                merged[name] = list(dict.fromkeys((*merged.get(name, ()), *_names(value))))
+            if name in TRANSFORM_LISTS:
+                merged[name] = list(dict.fromkeys((*merged.get(name, ()), *parse_names(value))))
             elif name == "request_overrides" and isinstance(value, dict):
                 merged[name] = {**merged.get(name, {}), **value}
             else:
                 merged[name] = value
     return merged
-
-
-def _names(value: str | Iterable[str]) -> tuple[str, ...]:
-    return parse_names(value)

@@ -15,11 +15,14 @@ Prompt: TypeAlias = str | Part | Message | Sequence[str | Part] | None
 
 
 def read_prompt(prompt: Prompt, turn: int) -> Message | None:
-    """The user's message: words, parts, or a message that is one already."""
+    """The user's message in that turn: words, parts, or a message that is one already."""
     if prompt is None:
         return None
     if isinstance(prompt, Message):
-        return prompt
+        if prompt.role != "user":
+            hint = "what others said belongs into the history"
+            raise ConfigError(f"a prompt is what the user says, not the {prompt.role}", hint=hint)
+        return msgspec.structs.replace(prompt, turn=turn)
     listed = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
     parts = tuple(TextPart(text=part) if isinstance(part, str) else part for part in listed)
     for part in parts:
@@ -28,6 +31,16 @@ def read_prompt(prompt: Prompt, turn: int) -> Message | None:
     if all(isinstance(part, TextPart) and not part.text.strip() for part in parts):
         raise ConfigError("the prompt says nothing", hint='agent.run("…")')
     return Message(role="user", parts=parts, turn=turn)
+
+
+def say_for_user(words: str) -> Message:
+    """What we ask in the user's place. Nobody said it, so it proves nothing; the mark is for us and is never sent."""
+    return Message(role="user", parts=(TextPart(text=words),), private={"groundwire": {"_added": True}})
+
+
+def was_said(message: Message) -> bool:
+    """Whether somebody really said it."""
+    return "_added" not in message.private.get("groundwire", ())
 
 
 def attach(source: str | Path | bytes, media_type: str = "", *, name: str | None = None) -> MediaPart:
@@ -63,7 +76,11 @@ def output_format(output: Any) -> OutputFormat | None:
 
 
 def _schema_of(kind: Any) -> JsonObject:
-    schema = msgspec.json.schema(kind)
+    try:
+        schema = msgspec.json.schema(kind)
+    except TypeError:
+        hint = "a dataclass, a msgspec Struct, a pydantic model or a JSON Schema"
+        raise ConfigError(f"the form of an answer cannot be {kind!r}", hint=hint) from None
     reference = schema.pop("$ref", "")
     if not reference:
         return schema

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.events import Event, RunEnded, RunStarted
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.messages import Item, say
+from groundwire.contracts.messages import Item
 from groundwire.contracts.ports import Clock, Provider, RunStore
 from groundwire.contracts.replies import Reply, Usage
 from groundwire.contracts.runs import (
@@ -47,6 +47,7 @@ from groundwire.runtime.runs.judging import (
 )
 from groundwire.runtime.runs.outputs import ask_again, read_output
 from groundwire.runtime.runs.plans import digest_of, make_plan, to_request, to_send_options
+from groundwire.runtime.runs.prompts import say_for_user
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
 from groundwire.runtime.turns import Turn
@@ -273,7 +274,7 @@ class Runner:
                 return wanted.outcome
             words = settings.fix_empty_final_user_text
             without_tools = without_tools or (settings.fix_empty_final_disable_tools and state.calls > 0)
-        items = (say("user", words),) if words else ()
+        items = (say_for_user(words),) if words else ()
         state.record(Added(items=items, reason=wanted.outcome, without_tools=without_tools, is_repair=True))
         return None
 
@@ -329,7 +330,17 @@ class Runner:
         )
         turn.is_paused = outcome in RESUMABLE
         await self._write(state)
-        turn.emit(RunEnded(run_id=state.run.run_id, outcome=outcome.value, text=text))
+        turn.emit(
+            RunEnded(
+                run_id=state.run.run_id,
+                outcome=outcome.value,
+                text=text,
+                failure=state.failure,
+                usage=state.usage,
+                cost=state.cost,
+                approvals=tuple(state.waiting.values()),
+            )
+        )
 
     async def _write(self, state: RunState) -> None:
         due = state.take_unwritten()

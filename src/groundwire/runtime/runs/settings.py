@@ -21,9 +21,7 @@ from groundwire.runtime.transforms import TOOL_CALL_TRANSFORMS, TOOL_RESULT_TRAN
 
 FINISH_NOW = "Please give your final answer now, in words for the user, based on the results above."
 
-_LISTS = (
-    "tool_allowlist",
-    "tool_denylist",
+TRANSFORM_LISTS = (
     "message_transforms",
     "tool_transforms",
     "response_transforms",
@@ -88,8 +86,10 @@ def read_settings(values: Mapping[str, Any] | RunSettings | None) -> RunSettings
     """Settings from their dict form, checked; a ConfigError says which is wrong and what was probably meant."""
     if isinstance(values, RunSettings):
         values = values.as_dict()
+    if not isinstance(values, Mapping | None):
+        raise ConfigError(f"settings: they cannot be {values!r}", hint="RunSettings(…), or a dict of single settings")
     given = dict(values or {})
-    for name in _LISTS:
+    for name in ("tool_allowlist", "tool_denylist", *TRANSFORM_LISTS):
         value = given.get(name)
         if isinstance(value, str) or (isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)):
             given[name] = parse_names(value)

@@ -32,6 +32,7 @@ from groundwire.contracts.runs import (
 )
 from groundwire.runtime.runs.options import RunOptions, read_options
 from groundwire.runtime.runs.plans import Fingerprints
+from groundwire.runtime.runs.prompts import was_said
 
 
 class RunState:
@@ -125,7 +126,8 @@ class RunState:
         return tuple(self.items[self.given :])
 
     def messages(self) -> list[Message]:
-        return [item for item in self.items if type(item) is Message]
+        """What was really said: evidence may be found in it."""
+        return [item for item in self.items if type(item) is Message and was_said(item)]
 
     def _apply(self, body: RunBody) -> None:
         match body:
