@@ -39,9 +39,9 @@ from groundwire.registry import Registry
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, SystemClock
 from groundwire.runtime.dispatcher import StepHook
 from groundwire.runtime.ledger import LedgerTimes
+from groundwire.runtime.parts import RuntimeParts
 from groundwire.runtime.policies.limits import Policies, PolicyRule, Profile
 from groundwire.runtime.runtime import Runtime as CoreRuntime
-from groundwire.runtime.runtime import RuntimeParts
 from groundwire.runtime.state import Reducer
 from groundwire.store import CheckpointFile, open_url
 

@@ -3,10 +3,11 @@
 import reprlib
 
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.canonical import JsonObject, dump_json
+from groundwire.contracts.canonical import JsonObject, digest_bytes, dump_json
 from groundwire.contracts.errors import InvalidJson
 from groundwire.contracts.messages import CallItem
 from groundwire.contracts.texts import storable
+from groundwire.runtime.sessions import is_id
 
 
 def check_called(name: object, arguments: object) -> None:
@@ -36,3 +37,8 @@ def _describe(value: object) -> str:
         return storable(reprlib.repr(value))
     except Exception:  # noqa: BLE001 - a value that cannot even be shown
         return type(value).__name__
+
+
+def kept_id(call_id: str) -> str:
+    """Providers choose call ids; any text must have its one result."""
+    return call_id if is_id(call_id) else f"id_{digest_bytes(call_id.encode('utf-8', 'replace'))}"

@@ -4,7 +4,7 @@ import msgspec
 
 from groundwire.contracts.audit import RETENTION_KIND
 from groundwire.contracts.canonical import JsonObject, digest, digest_bytes
-from groundwire.contracts.errors import NotFound
+from groundwire.contracts.errors import ConfigError, NotFound
 from groundwire.contracts.ports import Clock, Ids, Store
 from groundwire.contracts.records import (
     Agreement,
@@ -19,6 +19,7 @@ from groundwire.contracts.records import (
 from groundwire.contracts.results import Meta, ToolResult, encode_result
 from groundwire.runtime.clock import to_iso
 from groundwire.runtime.idempotency import compared_arguments
+from groundwire.runtime.sessions import check_text
 
 
 class Desk:
@@ -43,6 +44,7 @@ class Desk:
         note: str,
         arguments: JsonObject | None = None,
     ) -> Confirmation:
+        check_person(by, note)
         question = await self._store.get_confirmation(tenant, confirmation_id)
         if question is None:
             raise NotFound(f"there is no approval {confirmation_id!r}", hint="groundwire approvals list")
@@ -71,6 +73,7 @@ class Desk:
 
     async def reconcile(self, tenant: str, effect_id: str, result: ToolResult | None, *, by: str, note: str) -> None:
         """With a result, the effect happened; without, it did not and its key is free again."""
+        check_person(by, note)
         effect = await self._store.get_effect(tenant, effect_id)
         if effect is None:
             raise NotFound(f"there is no effect {effect_id!r}", hint="groundwire effects list")
@@ -79,6 +82,7 @@ class Desk:
             raise NotFound(f"effect {effect_id!r} is {effect.status.value}; only unknown effects are decided")
 
     async def prune(self, older_than_seconds: float, *, by: str) -> int:
+        check_person(by, "")
         cut = to_iso(self._clock.now() - older_than_seconds)
         entry = self._entry(RETENTION_KIND, tenant="default", by=by, subject=digest_bytes(cut.encode()))
         return await self._store.prune_audit(created_before=cut, entry=entry)
@@ -132,3 +136,10 @@ def _changed(question: Confirmation, arguments: JsonObject) -> Agreement | None:
     wanted = compared_arguments(question.supplied, arguments, asked)
     input_digest = digest(wanted)
     return None if input_digest == question.input_digest else Agreement(arguments=wanted, input_digest=input_digest)
+
+
+def check_person(by: str, note: str) -> None:
+    check_text("by", by)
+    check_text("note", note)
+    if not by:
+        raise ConfigError("nobody decides nothing: `by` is empty", hint="the name or id of the person")

@@ -8,18 +8,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Self, TypeVar, Unpack
 
-from msgspec import Struct, field
-
-from groundwire.contracts.audit import Chain, ChainReport, ChainVerifier
+from groundwire.contracts.audit import ChainReport, ChainVerifier
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.canonical import JsonObject, JsonValue, digest_bytes, dump_json, parse_json
+from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json, parse_json
 from groundwire.contracts.errors import ConfigError, StoreError, StoreUnavailable
 from groundwire.contracts.events import TurnEnded
-from groundwire.contracts.ports import Checkpoints, Clock, Database, Flags, Ids, Store, Telemetry, TokenEstimator
+from groundwire.contracts.ports import Database, Store
 from groundwire.contracts.records import (
     Confirmation,
     ConfirmationStatus,
@@ -29,46 +27,28 @@ from groundwire.contracts.records import (
 from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Registry
-from groundwire.runtime.arguments import check_called, raw_of
+from groundwire.runtime.arguments import check_called, kept_id, raw_of
 from groundwire.runtime.attempt import Attempt, Caller
-from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock
 from groundwire.runtime.context_window import context_usage, context_warning
 from groundwire.runtime.desk import Desk
-from groundwire.runtime.dispatcher import Dispatcher, StepHook
+from groundwire.runtime.dispatcher import Dispatcher
 from groundwire.runtime.gatekeeper import Gatekeeper
-from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, Ledger, LedgerTimes
+from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, Ledger
 from groundwire.runtime.metrics import log_alerts, take_snapshot
 from groundwire.runtime.output import encode_value
-from groundwire.runtime.policies.access import CALLERS, matches_name
-from groundwire.runtime.policies.limits import Policies
+from groundwire.runtime.parts import RuntimeParts
+from groundwire.runtime.policies.access import CALLERS
+from groundwire.runtime.policies.limits import idle_patterns
 from groundwire.runtime.portal import Portal
 from groundwire.runtime.recorder import Recorder
-from groundwire.runtime.sessions import Sessions, check_id, check_text, is_id
-from groundwire.runtime.state import Reducer, StateController
+from groundwire.runtime.sessions import Sessions, check_id
+from groundwire.runtime.state import StateController
 from groundwire.runtime.stored_calls import calls_of_run
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.turns import Turn, TurnOptions
 
 log = logging.getLogger("groundwire")
 T = TypeVar("T")
-
-
-class RuntimeParts(Struct, kw_only=True):
-    """What a runtime is made of besides its registry and its store."""
-
-    policies: Policies = field(default_factory=Policies)
-    times: LedgerTimes = field(default_factory=LedgerTimes)
-    reducers: dict[str, Reducer] = field(default_factory=dict)
-    resources: dict[str, Any] = field(default_factory=dict)
-    clock: Clock = field(default_factory=SystemClock)
-    ids: Ids = field(default_factory=RandomIds)
-    flags: Flags = field(default_factory=EnvironmentFlags)
-    estimator: TokenEstimator = field(default_factory=CharsPerFour)
-    chain: Chain = field(default_factory=Chain)
-    checkpoints: Checkpoints | None = None
-    system_prompt: str = ""
-    on_step: StepHook | None = None
-    telemetry: Telemetry | None = None
 
 
 class Runtime:
@@ -125,16 +105,10 @@ class Runtime:
             self._is_open = True
             with suppress(StoreUnavailable):  # somebody else is writing, and will forget as well as we do
                 await self.store.forget_effects(settled_before=self.clock.now() - KEEP_SETTLED_SECONDS)
-            self._warn_of_idle_rules()
+            for pattern in idle_patterns(self.parts.policies, [tool.spec for tool in self.registry]):
+                log.warning("a policy rule names %r, but no tool has such a name", pattern)
             if log.isEnabledFor(logging.INFO):
                 self._log_context()
-
-    def _warn_of_idle_rules(self) -> None:
-        """A misspelt name in a rule would leave a tool without it, in silence."""
-        for rule in self.parts.policies.rules if len(self.registry) else ():
-            for pattern in rule.tools:
-                if not any(matches_name(tool.tool_id, tool.wire_name, pattern) for tool in self.registry):
-                    log.warning("a policy rule names %r, but no tool has such a name", pattern)
 
     async def close(self) -> None:
         """Write what is still waiting, and let go of the store."""
@@ -221,15 +195,6 @@ class Runtime:
         result = await self._dispatcher.start(attempt)
         return result, attempt.confirmation if attempt.is_waiting else None
 
-    async def taken_ids(self, turn: Turn, call_ids: Iterable[str]) -> frozenset[str]:
-        """Which of these ids other runs of the session have used: providers number calls anew, the record cannot."""
-        taken: set[str] = set()
-        for call_id in call_ids if turn.session is not None else ():
-            record = await self.store.find_call(turn.tenant, turn.conversation_id, kept_id(call_id))
-            if record is not None and record.run_id != turn.run_id:
-                taken.add(call_id)
-        return frozenset(taken)
-
     async def _edited(self, turn: Turn, call_id: str) -> JsonObject | None:
         """The arguments of the question that a call waited for, if they are a person's and not the model's."""
         waited_for = turn.awaited.get(call_id)
@@ -312,7 +277,6 @@ class Runtime:
     ) -> None:
         """A person's word on an unknown effect: it happened (with this result), or it did not and may run again."""
         await self.open()
-        _check_people(by, note)
         result = ToolResult(ok=True, data=parse_json(encode_value(data))) if happened else None
         await self._desk.reconcile(tenant, effect_id, result, by=by, note=note)
         await self._flush()
@@ -440,7 +404,6 @@ class Runtime:
         note: str,
         arguments: JsonObject | None = None,
     ) -> Confirmation:
-        _check_people(by, note)
         decided = await self._desk.decide(tenant, confirmation_id, status, by=by, note=note, arguments=arguments)
         await self._flush()
         return decided
@@ -452,15 +415,3 @@ class Runtime:
                 self.parts.checkpoints.append(head)
             except (OSError, StoreError):  # what happened has happened and is recorded; only its note is missing
                 log.exception("the head of the audit chain could not be noted")
-
-
-def kept_id(call_id: str) -> str:
-    """Providers choose call ids; any text must have its one result."""
-    return call_id if is_id(call_id) else f"id_{digest_bytes(call_id.encode('utf-8', 'replace'))}"
-
-
-def _check_people(by: str, note: str) -> None:
-    check_text("by", by)
-    check_text("note", note)
-    if not by:
-        raise ConfigError("nobody decides nothing: `by` is empty", hint="the name or id of the person")

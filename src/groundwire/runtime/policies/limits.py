@@ -4,6 +4,7 @@ Later ones win: the mode's defaults, the profile, the caller's wish for its own 
 operator's rules in their order.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -124,6 +125,12 @@ def resolve_limits(
         budgets=tuple(budget for budget in budgets.values() if budget.category in (None, spec.category)),
         gates=tuple(Gate(flag=gate) if isinstance(gate, str) else gate for gate in gates),
     )
+
+
+def idle_patterns(policies: Policies, specs: Sequence[ToolSpec]) -> list[str]:
+    """Names in rules that no tool has; a misspelt one would leave a tool without its rule, in silence."""
+    patterns = [pattern for rule in policies.rules for pattern in rule.tools] if specs else []
+    return [pattern for pattern in patterns if not any(matches_any(spec, (pattern,)) for spec in specs)]
 
 
 def mask_of(profile_name: str, policies: Policies) -> Mask:

@@ -19,6 +19,7 @@ from groundwire.contracts.records import CallRecord
 from groundwire.contracts.replies import Usage
 from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.runs import Outcome, Run
+from groundwire.runtime.arguments import kept_id
 from groundwire.runtime.runs.carrying import Carried
 from groundwire.runtime.runs.comparing import Difference, call_key, compare_exactly, compare_steps, read_raw
 from groundwire.runtime.runs.history import begin_run, load_run
@@ -27,7 +28,7 @@ from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.tapes import Tape, awaited, not_recorded, read_shown
 from groundwire.runtime.runs.traces import Asked, Trace, trace_of
-from groundwire.runtime.runtime import Runtime, kept_id
+from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.spill import READ_TOOL, reading_tool
 from groundwire.runtime.turns import Turn, TurnOptions
 

@@ -32,11 +32,11 @@ from groundwire.contracts.runs import (
     Resulted,
     RunBody,
 )
+from groundwire.runtime.arguments import kept_id
 from groundwire.runtime.runs.carrying import Carried
 from groundwire.runtime.runs.plans import digest_of
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.traces import Trace
-from groundwire.runtime.runtime import kept_id
 from groundwire.runtime.turns import Turn
 
 _NO_OPTIONS = SendOptions()
