@@ -28,7 +28,7 @@ from groundwire.registry.validators import compile_schema
 from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, first_turn, load_run
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
-from groundwire.runtime.runs.prompts import Prompt, output_format, read_prompt
+from groundwire.runtime.runs.prompts import Prompt, checked_item, output_format, read_prompt
 from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.settings import RunSettings, read_settings
 from groundwire.runtime.runs.state import RunState
@@ -232,6 +232,7 @@ class Agent:
         for item in given:
             if not isinstance(item, Item):
                 raise ConfigError(f"a history cannot hold {item!r}", hint='items of a result, or say("user", "…")')
+            checked_item(item, "the history")
         clock, earlier = self.runtime.clock, NO_CONVERSATION
         if history is None and options.session:
             earlier = await conversation_of(store, clock, options.tenant, options.session)

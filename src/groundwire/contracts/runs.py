@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import StoreError
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import Item
 from groundwire.contracts.replies import Reply, Usage
@@ -196,6 +197,9 @@ def encode_entry(body: RunBody) -> bytes:
 
 
 def decode_entry(body: bytes) -> RunBody:
-    """Read an entry that we stored ourselves."""
-    read: RunBody = _decoder.decode(body)
+    """Read an entry that we stored ourselves; a StoreError if it is not as we wrote it."""
+    try:
+        read: RunBody = _decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise StoreError(f"an entry of a run cannot be read: {error}") from None
     return read

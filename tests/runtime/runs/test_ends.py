@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from groundwire import Agent, ConfigError, GroundwireError, Outcome, tool
-from groundwire.contracts.messages import say
+from groundwire.contracts.messages import Message, TextPart, say
 from groundwire.contracts.replies import Finish, FinishReason, Reply, Usage
 from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider, runtime_for
 
@@ -168,6 +168,29 @@ async def test_an_answer_may_be_of_a_type_that_holds_itself():
 
     done = await Agent("m", runtime=runtime_for(), models=Strange(say_it), output=Node).run("Hello.")
     assert done.output == Node(value=1, next=Node(value=2))
+
+
+@pytest.mark.parametrize(
+    "prompt", ["half \ud800", say("user", "half \ud800"), Message(role="user", parts=("x",)), TextPart(text=5)]
+)
+async def test_a_prompt_that_cannot_be_stored_is_refused(prompt):
+    async def say_it(_request):
+        return answer()
+
+    agent = Agent("m", runtime=runtime_for(), models=Strange(say_it))
+    with pytest.raises(ConfigError, match="the prompt"):
+        await agent.run(prompt, session="s")
+    with pytest.raises(ConfigError, match="the history"):
+        await agent.run("Hello.", history=[Message(role=5, parts=())])
+    assert (await agent.run("Hello.", session="s")).outcome is Outcome.COMPLETED
+
+
+async def test_an_answer_that_cannot_be_stored_is_none():
+    async def say_it(_request):
+        return answer("half \ud800")
+
+    done = await Agent("m", runtime=runtime_for(), models=Strange(say_it)).run("Hello.")
+    assert (done.outcome, done.failure.kind) == (Outcome.PROVIDER_ERROR, "bad_response")
 
 
 async def test_time_that_a_run_has_had_counts_when_it_is_taken_up_again():

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from groundwire.contracts.canonical import JsonObject, dump_json
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.messages import MediaPart, Message, Part, TextPart
 from groundwire.contracts.requests import OutputFormat
 
+T = TypeVar("T", bound=Struct)
 Prompt: TypeAlias = str | Part | Message | Sequence[str | Part] | None
 
 
@@ -22,15 +24,27 @@ def read_prompt(prompt: Prompt, turn: int) -> Message | None:
         if prompt.role != "user":
             hint = "what others said belongs into the history"
             raise ConfigError(f"a prompt is what the user says, not the {prompt.role}", hint=hint)
-        return msgspec.structs.replace(prompt, turn=turn)
+        return checked_item(msgspec.structs.replace(prompt, turn=turn), "the prompt")
     listed = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
     parts = tuple(TextPart(text=part) if isinstance(part, str) else part for part in listed)
     for part in parts:
         if not isinstance(part, Part):
             raise ConfigError(f"a prompt cannot hold {part!r}", hint="text, attach(…), or a list of them")
+    message = checked_item(Message(role="user", parts=parts, turn=turn), "the prompt")
     if all(isinstance(part, TextPart) and not part.text.strip() for part in parts):
         raise ConfigError("the prompt says nothing", hint='agent.run("…")')
-    return Message(role="user", parts=parts, turn=turn)
+    return message
+
+
+def checked_item(item: T, where: str) -> T:
+    """The item, if it can be stored and read again. Python does not look at the values that things are made of."""
+    try:
+        msgspec.json.decode(msgspec.json.encode(item), type=type(item))
+    except UnicodeEncodeError:
+        raise ConfigError(f"{where} holds half a character, which no text can") from None
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{where} cannot be stored: {error}") from None
+    return item
 
 
 def say_for_user(words: str) -> Message:

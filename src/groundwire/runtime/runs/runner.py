@@ -201,17 +201,20 @@ class Runner:
         said = with_new_ids(said, state.call_ids, state.steps + 1, taken=taken, run_id=state.run.run_id)
         said = with_sane_usage(said)
         judgement = self._refined(state, turn, said, judge(said))
-        state.record(
-            Answered(
-                step=state.steps + 1,
-                fingerprint=fingerprint,
-                reply=said,
-                kept=judgement.keep,
-                fault=judgement.fault if isinstance(judgement, Repair) else "",
-                duration_ms=round((self._clock.monotonic() - began) * 1000, 3),
-                cost=self._cost(state, said),
-            )
+        answered = Answered(
+            step=state.steps + 1,
+            fingerprint=fingerprint,
+            reply=said,
+            kept=judgement.keep,
+            fault=judgement.fault if isinstance(judgement, Repair) else "",
+            duration_ms=round((self._clock.monotonic() - began) * 1000, 3),
+            cost=self._cost(state, said),
         )
+        try:
+            state.record(answered)
+        except (UnicodeEncodeError, TypeError):  # a provider of somebody's own, whose answer is none
+            unstorable = "The provider's answer holds what no text can hold."
+            return self._after_failure(state, Failure(kind=FailureKind.BAD_RESPONSE, message=unstorable, status=0))
         if said.usage is not None:
             turn.note_context(said.usage.input)
         return judgement

@@ -99,9 +99,10 @@ class RunState:
 
     def record(self, body: RunBody) -> None:
         """It happened: now it counts, and will be written with the next entries."""
+        encoded = encode_entry(body)  # what cannot be written has not happened
         self._apply(body)
         self._count += 1
-        self._unwritten.append(RunEntry(seq=self._count, body=encode_entry(body), created_at=self._clock.now()))
+        self._unwritten.append(RunEntry(seq=self._count, body=encoded, created_at=self._clock.now()))
 
     def take_unwritten(self) -> Appending | None:
         """What is not stored yet, for whoever stores it now."""
