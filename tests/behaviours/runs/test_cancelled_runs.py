@@ -85,5 +85,8 @@ async def test_whoever_stops_listening_stops_the_run(upstream, last):
         stage.script.answer_with("Booked.")
         resumed = await agent.resume(run_id)
         assert (resumed.outcome, resumed.text) == (Outcome.COMPLETED, "Booked.")
-        assert len(booked) == len([item for item in resumed.history if item.kind == "call"])
-        assert booked == ["Nonna's"] or last == "text.delta"
+        asked = [item.call.call_id for item in resumed.history if item.kind == "call"]
+        assert [item.call_id for item in resumed.history if item.kind == "result"] == asked
+        # A call that was begun is done or cancelled, as it happened to be; one that had ended stays done.
+        assert len(booked) <= len(asked) <= 1
+        assert booked == ["Nonna's"] or last != "call.finished"
