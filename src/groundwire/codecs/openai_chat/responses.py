@@ -235,9 +235,9 @@ def _write_choice(
 
 def write_finish(finish: Finish, message: JsonObject, losses: Losses) -> str:
     """The provider's own word if it was this dialect's, else the nearest one."""
-    raw = finish.raw
+    raw, private = finish.raw, finish.private
     if raw is not None and (
-        (raw in _OPENAIS and _fits(raw, finish.reason)) or "_raw" in own_members(finish.private, DIALECT)
+        (raw in _OPENAIS and _fits(raw, finish.reason)) or (private and "_raw" in own_members(private, DIALECT))
     ):
         return raw
     word = _WORDS.get(finish.reason)
@@ -245,7 +245,8 @@ def write_finish(finish: Finish, message: JsonObject, losses: Losses) -> str:
         raise NotExpressible(
             f"The reply ended with {finish.reason}: {finish.detail or finish.raw or 'no reason given'}.", path="finish"
         )
-    note_unnamed(finish, DIALECT, word, losses)
+    if private:
+        note_unnamed(finish, DIALECT, word, losses)
     if finish.reason in _APPROXIMATE:
         losses.add("finish_approximated", "finish", f"{finish.reason} was sent as {word}.")
     return "function_call" if word == "tool_calls" and "function_call" in message else word
