@@ -18,6 +18,7 @@ from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.ports import Clock, Flags, Provider, Store, Telemetry, TokenEstimator
 from groundwire.contracts.replies import WireWarning
 from groundwire.contracts.requests import Dialect
+from groundwire.contracts.servers import ServerSettings
 from groundwire.contracts.shapes import did_you_mean, explain_misfit, name_entry
 from groundwire.providers.catalogue import BUILT_IN, Catalogue, ModelEntry, ProviderInfo
 from groundwire.providers.endpoints import (
@@ -46,6 +47,7 @@ from groundwire.runtime.state import Reducer
 from groundwire.store import CheckpointFile, open_url
 
 if TYPE_CHECKING:
+    from groundwire.codecs.caching import ToolCache
     from groundwire.providers.scripted import ScriptedModel
 
 log = logging.getLogger("groundwire")
@@ -130,6 +132,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
     local: LocalSettings = field(default_factory=LocalSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
     models: tuple[ModelEntry, ...] = ()
     default_provider: str = ""
     default_model: str = ""
@@ -184,11 +187,16 @@ def scratch_runtime(runtime: CoreRuntime, registry: Registry) -> CoreRuntime:
 
 
 def open_models(
-    settings: Settings | None = None, *, environ: Mapping[str, str] | None = None, clock: Clock | None = None
+    settings: Settings | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+    cache: "ToolCache | None" = None,
 ) -> ModelRouter:
     """Every model that the settings and the environment lead to, behind one provider.
 
-    With neither a key nor a base URL anywhere, the built-in model `sim` answers for all names.
+    With neither a key nor a base URL anywhere, the built-in model `sim` answers for all names. With a `cache`, tool lists
+    that were sent before are not written anew.
     """
     settings = _checked(settings, "the settings") if settings is not None else Settings()
     environ = os.environ if environ is None else environ
@@ -203,7 +211,7 @@ def open_models(
         local = settings.local
         providers["local"] = LocalProvider(local.path, context_size=local.context_size, threads=local.threads)
     for name, endpoint in endpoints.items():
-        providers[name] = _http_provider(endpoint, clock)
+        providers[name] = _http_provider(endpoint, clock, cache)
     return ModelRouter(_catalogue(settings, environ, endpoints, providers), providers)
 
 
@@ -326,7 +334,7 @@ def _endpoint(name: str, wanted: ProviderSettings, environ: Mapping[str, str]) -
     )
 
 
-def _http_provider(endpoint: Endpoint, clock: Clock) -> Provider:
+def _http_provider(endpoint: Endpoint, clock: Clock, cache: "ToolCache | None") -> Provider:
     try:
         from groundwire.providers.http import HttpProvider
         from groundwire.providers.reqwest import ReqwestTransport
@@ -336,7 +344,7 @@ def _http_provider(endpoint: Endpoint, clock: Clock) -> Provider:
         hint = "pip install 'groundwire[providers]'"
         return UnusableProvider(ConfigError(f"Asking {endpoint.name} needs an HTTP client.", hint=hint))
     transport = ReqwestTransport(endpoint.timeouts, proxy=endpoint.proxy, ca_file=endpoint.ca_file)
-    return HttpProvider(endpoint, transport, clock=clock)
+    return HttpProvider(endpoint, transport, clock=clock, cache=cache)
 
 
 def load_settings(path: str | Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:

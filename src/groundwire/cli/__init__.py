@@ -31,6 +31,7 @@ COMMANDS = {
     "models": "List providers and models, and how to name them.",
     "translate": "Read a body of one model API on stdin and write it in another.",
     "metrics": "Print counts, sizes and times of all calls.",
+    "serve": "Serve models and tools over HTTP, in the dialects of OpenAI, Anthropic and Gemini.",
     "simulate": "Serve a scripted model in every dialect, for tests.",
 }
 

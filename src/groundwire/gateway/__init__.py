@@ -1,4 +1,12 @@
-"""The place for the HTTP door: model endpoints in four dialects, for clients and towards upstreams.
+"""The HTTP door: model endpoints in four dialects for clients, any model behind them.
 
-It will move bytes between codecs and the runtime, hold no state of its own and know no other door.
+Moves bytes between codecs, models and the runtime, holds no state of its own and knows no other door.
 """
+
+from groundwire.gateway.routing import model_routes
+from groundwire.gateway.services import Services
+from groundwire.gateway.steps import Steps
+from groundwire.gateway.tables import Tables
+from groundwire.gateway.threads import Threads
+
+__all__ = ["Services", "Steps", "Tables", "Threads", "model_routes"]

@@ -5,13 +5,14 @@ that leads here is above it.
 """
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from random import Random
 from typing import Any
 
 from msgspec.structs import replace
 
+from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.json import dump, read_object
@@ -40,12 +41,22 @@ from groundwire.providers.transport import HttpRequest, HttpResponse, Transport,
 
 _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 _NO_OPTIONS = SendOptions()
+_NO_HEADERS: Mapping[str, str] = {}
 
 
 class HttpProvider:
     """Asks the models of one endpoint."""
 
-    def __init__(self, endpoint: Endpoint, transport: Transport, *, clock: Clock, random: Random | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        transport: Transport,
+        *,
+        clock: Clock,
+        random: Random | None = None,
+        cache: ToolCache | None = None,
+    ) -> None:
+        self._cache = cache
         self.endpoint = endpoint
         self._codec = codec_of(endpoint.dialect)
         self._transport = transport
@@ -85,6 +96,29 @@ class HttpProvider:
                 attempt += 1
                 await self._wait_or_give_up(attempt, error)
 
+    def forwards(self, dialect: str) -> bool:
+        """Whether bytes of this dialect may be passed on as they are."""
+        return dialect == self.endpoint.dialect and not self.endpoint.overrides and not self.endpoint.knobs
+
+    async def forward(self, body: bytes, model: str, *, stream: bool, headers: Mapping[str, str]) -> HttpResponse:
+        attempt = 1
+        while True:
+            try:
+                response = await self._post(body, model, stream=stream, headers=headers)
+                if response.status < 300:
+                    return response
+                data = await self._read_error(response)
+                raise self._failed(self._codec.decode_error(response.status, data, response.headers), response)
+            except ProviderError as error:
+                attempt += 1
+                await self._wait_or_give_up(attempt, error)
+
+    async def read(self, response: HttpResponse) -> bytes:
+        try:
+            return await response.read()
+        except TransportError as error:
+            raise unreachable(error, self.endpoint.name) from None
+
     async def close(self) -> None:
         await self._transport.close()
 
@@ -92,7 +126,9 @@ class HttpProvider:
         profile = profile_of(self.endpoint.dialect, self.endpoint.name, request.model)
         if self.endpoint.knobs:
             profile = replace(profile, **self.endpoint.knobs)
-        encoded = self._codec.encode_request(request, profile=profile, fragments=True)
+        is_read_again = bool(options.message_transforms or options.tool_transforms)
+        cache = None if is_read_again else self._cache
+        encoded = self._codec.encode_request(request, profile=profile, cache=cache, fragments=True)
         body: JsonObject = {**encoded.body, **allowed(self.endpoint.overrides), **allowed(options.overrides)}
         warnings = encoded.warnings
         if unknown := names_unknown(options):
@@ -105,11 +141,8 @@ class HttpProvider:
         return replace(encoded, body=body, warnings=warnings)
 
     async def _ask_once(self, request: ModelRequest, encoded: Encoded, options: SendOptions) -> Reply:
-        response = await self._send(request, encoded.body, options, stream=False)
-        try:
-            data = await response.read()
-        except TransportError as error:
-            raise unreachable(error, self.endpoint.name) from None
+        response = await self._post(dump(encoded.body), request.model, stream=False, seconds=options.timeout)
+        data = await self.read(response)
         if response.status >= 300:
             raise self._failed(self._codec.decode_error(response.status, data, response.headers), response)
         return self._decode(data, encoded, options, response)
@@ -131,7 +164,7 @@ class HttpProvider:
     async def _stream_once(
         self, request: ModelRequest, encoded: Encoded, options: SendOptions
     ) -> AsyncGenerator[ReplyPart]:
-        response = await self._send(request, encoded.body, options, stream=True)
+        response = await self._post(dump(encoded.body), request.model, stream=True, seconds=options.timeout)
         if response.status >= 300:
             data = await self._read_error(response)
             raise self._failed(self._codec.decode_error(response.status, data, response.headers), response)
@@ -184,22 +217,24 @@ class HttpProvider:
 
     async def _unstreamed(self, response: HttpResponse, encoded: Encoded, options: SendOptions) -> list[ReplyPart]:
         """A server that ignores the wish for a stream and answers in one piece, or a proxy with a page of its own."""
-        try:
-            data = await response.read()
-        except TransportError as error:
-            raise unreachable(error, self.endpoint.name) from None
-        return parts_of(self._decode(data, encoded, options, response))
+        return parts_of(self._decode(await self.read(response), encoded, options, response))
 
-    async def _send(
-        self, request: ModelRequest, body: JsonObject, options: SendOptions, *, stream: bool
+    async def _post(
+        self,
+        body: bytes,
+        model: str,
+        *,
+        stream: bool,
+        seconds: float | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
     ) -> HttpResponse:
         endpoint = self.endpoint
         usual = 0.0 if stream else endpoint.timeouts.total  # a long stream is no failure while pieces keep coming
         outgoing = HttpRequest(
-            url=url_of(endpoint, request.model, stream=stream),
-            headers=headers_of(endpoint, stream=stream),
-            body=dump(body),
-            timeout=usual if options.timeout is None else options.timeout,
+            url=url_of(endpoint, model, stream=stream),
+            headers={**headers_of(endpoint, stream=stream), **headers},
+            body=body,
+            timeout=usual if seconds is None else seconds,
         )
         try:
             return await self._transport.send(outgoing)

@@ -6,7 +6,7 @@ other model can read it. What was meant for one provider only (its own options a
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, Usage, Wi
 from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
 from groundwire.providers.admission import check_asked
 from groundwire.providers.catalogue import UNKNOWN_MODEL, Catalogue, Route
+from groundwire.providers.transport import HttpResponse
 
 _FINAL = frozenset(
     {FailureKind.INVALID_REQUEST, FailureKind.TOO_LARGE, FailureKind.CONTENT_FILTER, FailureKind.CANCELLED}
@@ -29,6 +30,19 @@ _Failed: TypeAlias = tuple[str, ProviderError]
 """A model by the name that it was asked for, and what came of it."""
 
 _NO_OPTIONS = SendOptions()
+
+
+@runtime_checkable
+class ForwardingProvider(Protocol):
+    """One that can also pass bytes on in its own dialect."""
+
+    def forwards(self, dialect: str) -> bool: ...
+
+    async def forward(self, body: bytes, model: str, *, stream: bool, headers: Mapping[str, str]) -> HttpResponse:
+        """The answer that is there, its body still to be read; ProviderError for any other."""
+        ...
+
+    async def read(self, response: HttpResponse) -> bytes: ...
 
 
 class ModelRouter:
@@ -80,6 +94,16 @@ class ModelRouter:
                 return
         raise _summary(failed)
 
+    def direct(self, name: str, dialect: str) -> tuple[ForwardingProvider, str] | None:
+        """The provider that takes bytes of this dialect as they are, and its name for the model.
+
+        None where something has to be done to them: another dialect, fallbacks, settings of the provider.
+        """
+        route, provider = self._find(name)
+        if not isinstance(provider, ForwardingProvider) or not provider.forwards(dialect):
+            return None
+        return None if route.entry is not None and route.entry.fallbacks else (provider, route.model)
+
     def locate(self, name: str) -> tuple[str, str]:
         """Who is asked for a model, and by which name; nobody, for a name that leads nowhere."""
         try:
@@ -87,6 +111,11 @@ class ModelRouter:
         except ProviderError:
             return "", name
         return route.provider, route.model
+
+    def dialect_of(self, name: str) -> str:
+        """What the provider of a model speaks; empty for one within this process."""
+        endpoint = getattr(self._find(name)[1], "endpoint", None)
+        return endpoint.dialect if endpoint is not None else ""
 
     def cost_of(self, name: str, usage: Usage) -> float | None:
         """What a reply of that model cost in dollars, if the catalogue has its prices."""

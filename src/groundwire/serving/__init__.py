@@ -1,4 +1,4 @@
-"""The place for what the doors share: authentication, request ids, server-sent events and error answers.
+"""What the doors share: exchanges over HTTP, request ids, keys, and running a server.
 
-It will know HTTP and keys, but no dialect's routes, nor which door is using it.
+Knows HTTP and keys, but no dialect's routes, nor which door is using it.
 """

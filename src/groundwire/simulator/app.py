@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from groundwire.codecs import gemini
 from groundwire.codecs.dialects import ReplyEncoder, codec_of
+from groundwire.codecs.listings import model_body, models_body
 from groundwire.codecs.wire.building import parts_of
 from groundwire.codecs.wire.ids import IdRule, derived_id
 from groundwire.codecs.wire.json import dump, read_object
@@ -34,8 +35,6 @@ from groundwire.simulator.live import serve_live
 from groundwire.simulator.responding import (
     error_response,
     json_response,
-    model_body,
-    models_body,
     paced,
     request_id_headers,
     silence,
@@ -54,6 +53,7 @@ _RULES = {
     "anthropic": rules_anthropic.check,
     "gemini": rules_gemini.check,
 }
+_OWNER = "simulator"
 _REQUEST_IDS = IdRule(pattern="", prefix="req_", length=28)
 
 _WRONG_KEY = Failure(kind=FailureKind.AUTHENTICATION, message="The API key is missing or not valid.", status=401)
@@ -222,9 +222,13 @@ class Simulator:
         if route.action == "live":
             return serve_live(request, self._model, clock=self._clock, piece=self._piece, pause=self._pause)
         if route.action == "models":
-            return json_response(models_body(route.dialect, MODELS, created=created), headers, clock=self._clock)
+            return json_response(
+                models_body(route.dialect, MODELS, created=created, owner=_OWNER), headers, clock=self._clock
+            )
         if route.action == "model":
-            return json_response(model_body(route.dialect, route.model, created=created), headers, clock=self._clock)
+            return json_response(
+                model_body(route.dialect, route.model, created=created, owner=_OWNER), headers, clock=self._clock
+            )
         if route.action == "stored":
             return self._stored_response(request, route, headers)
         if route.action == "count":

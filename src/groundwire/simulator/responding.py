@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.failures import kind_of_status
 from groundwire.codecs.wire.json import dump
-from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.requests import Dialect
@@ -116,21 +116,3 @@ def request_id_headers(dialect: Dialect, request_id: str) -> dict[str, str]:
     if dialect == "gemini":
         return {"x-request-id": request_id}
     return {"x-request-id": request_id, "openai-version": "2020-10-01", "openai-processing-ms": "1"}
-
-
-def models_body(dialect: Dialect, models: Sequence[str], *, created: int) -> JsonObject:
-    entries: list[JsonValue] = [model_body(dialect, model, created=created) for model in models]
-    if dialect == "gemini":
-        return {"models": entries}
-    if dialect == "anthropic":
-        return {"data": entries, "has_more": False, "first_id": models[0], "last_id": models[-1]}
-    return {"object": "list", "data": entries}
-
-
-def model_body(dialect: Dialect, model: str, *, created: int) -> JsonObject:
-    if dialect == "gemini":
-        methods: list[JsonValue] = ["generateContent", "countTokens", "bidiGenerateContent"]
-        return {"name": f"models/{model}", "version": "1", "displayName": model, "supportedGenerationMethods": methods}
-    if dialect == "anthropic":
-        return {"type": "model", "id": model, "display_name": model, "created_at": "2026-01-01T00:00:00Z"}
-    return {"id": model, "object": "model", "created": created, "owned_by": "simulator"}

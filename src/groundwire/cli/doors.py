@@ -1,0 +1,56 @@
+"""Every door in one application: what `groundwire serve` runs, and what a program may run on its own loop."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route as AsgiRoute
+
+from groundwire.assembly import Runtime, Settings, open_models
+from groundwire.codecs.caching import ToolCache
+from groundwire.gateway import Services, Steps, Tables, Threads, model_routes
+from groundwire.registry import Registry
+from groundwire.runtime.clock import SystemClock
+from groundwire.serving.application import Application
+
+
+def make_application(settings: Settings, environ: Mapping[str, str] | None = None) -> Application:
+    """Opens nothing yet: that is for the loop it will run on."""
+    clock = SystemClock()
+    cache = ToolCache()
+    models = open_models(settings, environ=os.environ if environ is None else environ, clock=clock, cache=cache)
+    runtime = Runtime(Registry(), settings=settings, clock=clock)
+    tables = Tables(runtime.database)
+    services = Services(
+        models=models,
+        cache=cache,
+        clock=clock,
+        settings=settings.server,
+        steps=Steps(tables),
+        threads=Threads(tables),
+    )
+
+    async def opening() -> None:
+        await runtime.open()
+        await tables.open()
+
+    async def closing() -> None:
+        await models.close()
+        await runtime.close()
+
+    return Application(
+        model_routes(services),
+        _other_routes(),
+        opening=opening,
+        closing=closing,
+        max_in_flight=settings.server.max_in_flight,
+    )
+
+
+def _other_routes() -> Any:
+    async def live(_request: Any) -> JSONResponse:
+        return JSONResponse({"status": "ok"})
+
+    return Starlette(routes=[AsgiRoute("/health/live", live)])

@@ -1,0 +1,167 @@
+"""The endpoints that ask a model: bytes in, an answer or a stream of it out, in the caller's dialect."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from time import perf_counter_ns
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from groundwire.codecs import gemini
+from groundwire.codecs.dialects import ReplyEncoder, codec_of
+from groundwire.codecs.wire.json import dump
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import GroundwireError, ProviderError
+from groundwire.contracts.messages import ResultItem
+from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyPart, ReplyStarted, WireWarning
+from groundwire.contracts.requests import Dialect, ModelRequest, SendOptions
+from groundwire.gateway.failing import headers_for, write_failure
+from groundwire.gateway.forwarding import pass_on
+from groundwire.gateway.services import Services
+from groundwire.serving.exchanges import ClientGone, Exchange, Headers
+
+_MAX_WARNINGS = 2000
+_USUAL = SendOptions()
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What the path of a request says of it, which only Gemini's does."""
+
+    model: str = ""
+    stream: bool = False
+    array: bool = False
+
+
+_BY_BODY = Asked()
+
+
+class Question(Struct, kw_only=True):
+    """One request on its way: `request` is what the model is asked, `shown` what the caller had asked for."""
+
+    tenant: str
+    request: ModelRequest
+    shown: ModelRequest
+    created: int
+    started: int
+    array: bool = False
+    reply_id: str = ""
+    """Ours, where the answer can be asked for again."""
+
+
+class ModelDoor:
+    """Serves one dialect."""
+
+    def __init__(self, dialect: Dialect, services: Services) -> None:
+        self.dialect = dialect
+        self._codec = codec_of(dialect)
+        self._services = services
+
+    async def serve(self, exchange: Exchange, asked: Asked = _BY_BODY) -> None:
+        started = perf_counter_ns()
+        try:
+            body = await exchange.body(self._services.settings.max_body)
+            with exchange.watched():
+                if not await self._pass_on(exchange, body, asked, started):
+                    question = await self._begin(body, asked, started)
+                    await (
+                        self._stream(exchange, question)
+                        if question.request.stream
+                        else self._answer(exchange, question)
+                    )
+        except ClientGone:
+            raise
+        except GroundwireError as error:
+            self.refuse(exchange, error, array=asked.array)
+
+    def refuse(self, exchange: Exchange, error: GroundwireError, *, array: bool = False) -> None:
+        write_failure(exchange, error, self.dialect, array=array)
+
+    async def _pass_on(self, exchange: Exchange, body: bytes, asked: Asked, started: int) -> bool:
+        if asked.array:
+            return False
+        return await pass_on(
+            exchange, body, self.dialect, self._services.models, model=asked.model, stream=asked.stream, started=started
+        )
+
+    async def _begin(self, body: bytes, asked: Asked, started: int) -> Question:
+        services = self._services
+        request = self._codec.decode_request(body, model=asked.model, stream=asked.stream, cache=services.cache)
+        items = await services.steps.restored("default", request.items, self.dialect)
+        return Question(
+            tenant="default",
+            request=request if items is request.items else replace(request, items=items),
+            shown=request,
+            created=int(services.clock.now()),
+            started=started,
+            array=asked.array,
+        )
+
+    async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
+        """Keep what a later turn needs, before the caller can send one. `body` is the answer, if it was written."""
+        await self._services.steps.keep(question.tenant, question.request.items, reply.items, question.created)
+
+    async def _answer(self, exchange: Exchange, question: Question) -> None:
+        waiting = perf_counter_ns()
+        reply = await self._services.models.complete(question.request, self._options(question.request))
+        waited = perf_counter_ns() - waiting
+        if question.reply_id:
+            reply = self._as_ours(reply, question)
+        encoded = self._codec.encode_response(reply, request=question.shown, created=question.created)
+        await self._end(question, reply, encoded.body)
+        headers = headers_for(exchange, self.dialect)
+        if reply.warnings or encoded.warnings:
+            headers.append(("x-groundwire-warnings", warnings_text((*reply.warnings, *encoded.warnings))))
+        written = dump(encoded.body)
+        headers.append(("x-groundwire-overhead-us", str((perf_counter_ns() - question.started - waited) // 1000)))
+        exchange.answer(200, headers, written)
+
+    async def _stream(self, exchange: Exchange, question: Question) -> None:
+        """What fails before its first piece is an error with a status; what fails later is one within the stream."""
+        encoder: ReplyEncoder = (
+            gemini.StreamEncoder(request=question.shown, array=True)
+            if question.array
+            else self._codec.StreamEncoder(request=question.shown, created=question.created)
+        )
+        async with aclosing(self._services.models.stream(question.request, self._options(question.request))) as parts:
+            first = await anext(parts)
+            await exchange.stream(
+                200, self._stream_headers(exchange, question), self._pieces(question, first, parts, encoder)
+            )
+
+    async def _pieces(
+        self, question: Question, first: ReplyPart, parts: AsyncGenerator[ReplyPart], encoder: ReplyEncoder
+    ) -> AsyncIterator[bytes]:
+        part: ReplyPart | None = first
+        try:
+            while part is not None:
+                if type(part) is ReplyEnded:
+                    part = ReplyEnded(reply=self._as_ours(part.reply, question)) if question.reply_id else part
+                    await self._end(question, part.reply, None)
+                elif type(part) is ReplyStarted and question.reply_id:
+                    part = replace(part, reply_id=question.reply_id)
+                yield encoder.feed(part)
+                part = await anext(parts, None)
+        except ProviderError as error:
+            yield encoder.feed(ReplyFailed(failure=error.failure))
+        yield encoder.finish()
+
+    def _as_ours(self, reply: Reply, question: Question) -> Reply:
+        """The reply under our id, without what its provider repeated of a request that was not the caller's."""
+        extras = {origin: members for origin, members in reply.extras.items() if origin != self.dialect}
+        return replace(reply, reply_id=question.reply_id, extras=extras)
+
+    def _stream_headers(self, exchange: Exchange, question: Question) -> Headers:
+        kind = "application/json" if question.array else "text/event-stream; charset=utf-8"
+        return [("content-type", kind), ("cache-control", "no-cache"), *headers_for(exchange, self.dialect)[1:]]
+
+    def _options(self, request: ModelRequest) -> SendOptions:
+        """A turn that brings results may take longer."""
+        last = request.items[-1] if request.items else None
+        return SendOptions(timeout=self._services.settings.result_timeout) if type(last) is ResultItem else _USUAL
+
+
+def warnings_text(warnings: tuple[WireWarning, ...]) -> str:
+    """Codes and places, for a header: what each means stands in the reference."""
+    text = ", ".join(dict.fromkeys(f"{warning.code} {warning.path}" for warning in warnings))
+    clean = "".join(sign if " " <= sign <= "~" else "?" for sign in text)
+    return clean if len(clean) <= _MAX_WARNINGS else clean[: _MAX_WARNINGS - 3] + "..."

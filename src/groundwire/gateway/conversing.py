@@ -1,0 +1,134 @@
+"""Endpoints that keep conversations: what went before is put in front of what a request says, and the turn is kept."""
+
+import secrets
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from groundwire.codecs.wire.json import dump
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import WireError
+from groundwire.contracts.messages import ResultItem
+from groundwire.contracts.replies import Reply
+from groundwire.contracts.requests import DeclaredTool, ModelRequest, ToolChoice
+from groundwire.gateway.asking import Asked, ModelDoor, Question
+from groundwire.gateway.threads import Thread, Turn, with_known_results
+
+_KEEPER = "openai-responses"
+_THOUGHTS = "reasoning.encrypted_content"
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """What a request says about its conversation.
+
+    `request` is without it, for the model; `shown` is as the answer repeats it. `clears_tools`: it says that there are
+    none, which is more than not saying any.
+    """
+
+    request: ModelRequest
+    shown: ModelRequest
+    conversation: str = ""
+    previous: str = ""
+    is_kept: bool = True
+    clears_tools: bool = False
+
+
+class _KeptQuestion(Question, kw_only=True):
+    thread: Thread
+
+
+class ConversationDoor(ModelDoor):
+    def _wish(self, body: bytes, asked: Asked) -> Wish:
+        raise NotImplementedError
+
+    async def _begin(self, body: bytes, asked: Asked, started: int) -> Question:
+        wish = self._wish(body, asked)
+        tenant = "default"
+        thread = await self._thread(tenant, wish)
+        given = with_known_results(wish.request.items, thread.items)
+        if not thread.items:
+            given = await self._services.steps.restored(tenant, given, self.dialect)
+        tools, choice = _tools_and_choice(wish, thread)
+        question = Question(
+            tenant=tenant,
+            request=self._kept_here(
+                replace(wish.request, items=(*thread.items, *given), tools=tools, tool_choice=choice)
+            ),
+            shown=replace(wish.shown, tools=tools, tool_choice=choice),
+            created=int(self._services.clock.now()),
+            started=started,
+            array=asked.array,
+            reply_id=f"resp_{secrets.token_hex(24)}",
+        )
+        return _kept(question, thread) if wish.is_kept else question
+
+    async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
+        if not isinstance(question, _KeptQuestion):
+            await super()._end(question, reply, body)
+            return
+        if body is None:
+            body = self._codec.encode_response(reply, request=question.shown, created=question.created).body
+        thread = question.thread
+        given = question.request.items[len(thread.items) :]
+        turn = Turn(
+            items=(*given, *reply.items),
+            given=len(given),
+            tools=question.request.tools if thread.is_named else (),
+            tool_choice=question.request.tool_choice if thread.is_named else None,
+        )
+        await self._services.threads.keep(
+            question.tenant, thread, question.reply_id, question.created, turn, dump(body).decode()
+        )
+
+    def _kept_here(self, request: ModelRequest) -> ModelRequest:
+        """The conversation is kept by us, so OpenAI need not, and has to hand out its thoughts to be sent back."""
+        if self._services.models.dialect_of(request.model) != _KEEPER:
+            return request
+        own = request.extras.get(_KEEPER, {})
+        asked = own.get("include")
+        include = asked if isinstance(asked, list) else []
+        told = {**own, "store": False, "include": [*include, *([] if _THOUGHTS in include else [_THOUGHTS])]}
+        return replace(request, extras={**request.extras, _KEEPER: told})
+
+    async def _thread(self, tenant: str, wish: Wish) -> Thread:
+        if wish.conversation and wish.previous:
+            raise WireError("cannot be given together with conversation", path="previous_response_id")
+        if wish.conversation:
+            return await self._services.threads.conversation(tenant, wish.conversation)
+        return await self._services.threads.after(tenant, wish.previous) if wish.previous else Thread(name="")
+
+
+def conversation_of(value: Any) -> str:
+    """The name, which may be given as it is or as an object's `id`; empty for none."""
+    if isinstance(value, dict):
+        value = value.get("id")
+        if not isinstance(value, str) or not value:
+            raise WireError("must be a string", path="conversation.id")
+    if value is not None and (not isinstance(value, str) or not value):
+        raise WireError("must be a string or an object with an id", path="conversation")
+    return value or ""
+
+
+def _kept(question: Question, thread: Thread) -> _KeptQuestion:
+    return _KeptQuestion(
+        tenant=question.tenant,
+        request=question.request,
+        shown=question.shown,
+        created=question.created,
+        started=question.started,
+        array=question.array,
+        reply_id=question.reply_id,
+        thread=thread,
+    )
+
+
+def _tools_and_choice(wish: Wish, thread: Thread) -> tuple[tuple[DeclaredTool, ...], ToolChoice | None]:
+    """As the request says; what it does not say is as before in a named conversation. A forced choice counts once."""
+    request = wish.request
+    tools = request.tools or (() if wish.clears_tools else thread.tools)
+    choice = request.tool_choice
+    if choice is None and thread.tool_choice is not None:
+        is_result = bool(request.items) and isinstance(request.items[-1], ResultItem)
+        choice = None if is_result or thread.tool_choice.mode == "required" else thread.tool_choice
+    return tools, choice if tools else None

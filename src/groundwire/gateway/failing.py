@@ -1,0 +1,57 @@
+"""Errors as the caller's dialect says them: status, body and headers."""
+
+from groundwire.codecs.dialects import codec_of
+from groundwire.codecs.wire.json import dump
+from groundwire.contracts.errors import GroundwireError, NotExpressible, ProviderError, StoreUnavailable, WireError
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.requests import Dialect
+from groundwire.providers.catalogue import UNKNOWN_MODEL
+from groundwire.serving.application import Overloaded
+from groundwire.serving.exchanges import Exchange, Headers, RequestTooLarge
+
+_RETRY_SOON = 1.0
+
+
+class Refused(GroundwireError):
+    """A request that cannot be served, for the reason that `failure` gives."""
+
+    code = "refused"
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def failure_of(error: GroundwireError) -> Failure:
+    if isinstance(error, (ProviderError, Refused)):
+        return error.failure
+    if isinstance(error, (WireError, NotExpressible)):
+        message = f"{error.message} ({error.hint})" if error.hint else error.message
+        return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, param=error.path or None)
+    if isinstance(error, RequestTooLarge):
+        return Failure(kind=FailureKind.TOO_LARGE, message=error.message, status=413)
+    if isinstance(error, (Overloaded, StoreUnavailable)):
+        return Failure(kind=FailureKind.OVERLOADED, message=error.message, status=503, retry_after=_RETRY_SOON)
+    return Failure(kind=FailureKind.SERVER, message=error.message, status=500, code=error.code)
+
+
+def write_failure(exchange: Exchange, error: GroundwireError, dialect: Dialect, *, array: bool = False) -> None:
+    """Answer with an error. `array`: the caller reads a list, and gets one."""
+    failure = failure_of(error)
+    if failure.code == UNKNOWN_MODEL and dialect == "openai-responses":
+        failure = Failure(
+            kind=FailureKind.INVALID_REQUEST, message=failure.message, status=400, code="model_not_found", param="model"
+        )
+    status, body = codec_of(dialect).encode_error(failure)
+    headers = headers_for(exchange, dialect)
+    if failure.retry_after is not None:
+        headers.append(("retry-after", f"{max(1, round(failure.retry_after))}"))
+    if dialect == "anthropic":
+        body = {**body, "request_id": exchange.request_id}
+    exchange.answer(status, headers, b"[%b]" % dump(body) if array else dump(body))
+
+
+def headers_for(exchange: Exchange, dialect: Dialect) -> Headers:
+    """The headers of every answer in JSON, with the request's id where clients of the dialect look for it."""
+    name = "request-id" if dialect == "anthropic" else "x-request-id"
+    return [("content-type", "application/json"), (name, exchange.request_id)]

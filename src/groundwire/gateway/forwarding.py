@@ -1,0 +1,75 @@
+"""Bytes that go through as they are: the caller and the model's provider speak the same dialect, and nothing is to be done."""
+
+from collections.abc import AsyncIterator
+from time import perf_counter_ns
+
+import msgspec
+from msgspec import Struct
+
+from groundwire.codecs.wire.json import dump
+from groundwire.contracts.requests import Dialect
+from groundwire.gateway.failing import headers_for
+from groundwire.providers.router import ModelRouter
+from groundwire.providers.transport import HttpResponse
+from groundwire.serving.exchanges import Exchange
+
+_OURS = b'"groundwire"'
+"""Stands in every body that names tools of the server."""
+_PASSED = ("anthropic-beta", "anthropic-version", "openai-beta")
+
+
+class _Head(Struct, frozen=True, gc=False):
+    model: str = ""
+    stream: bool | None = None
+
+
+_read_head = msgspec.json.Decoder(_Head).decode
+_split = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+async def pass_on(
+    exchange: Exchange, body: bytes, dialect: Dialect, models: ModelRouter, *, model: str, stream: bool, started: int
+) -> bool:
+    """Send the body on, and the answer back; False where that cannot be done. `model` and `stream` are the path's."""
+    if _OURS in body:
+        return False
+    try:
+        head = _read_head(body)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False
+    name, is_stream = model or head.model, stream or bool(head.stream)
+    direct = models.direct(name, dialect) if name else None
+    if direct is None:
+        return False
+    provider, wire_name = direct
+    if wire_name != head.model and not model:
+        body = renamed(body, wire_name)
+    headers = {key: value for key in _PASSED if (value := exchange.headers.get(key)) is not None}
+    waiting = perf_counter_ns()
+    response = await provider.forward(body, wire_name, stream=is_stream, headers=headers)
+    answered = headers_for(exchange, dialect)
+    if is_stream and "json" not in response.headers.get("content-type", ""):
+        kind = response.headers.get("content-type", "text/event-stream")
+        answered = [("content-type", kind), ("cache-control", "no-cache"), *answered[1:]]
+        await exchange.stream(200, answered, _chunks(response))
+        return True
+    data = await provider.read(response)
+    waited = perf_counter_ns() - waiting
+    answered.append(("x-groundwire-overhead-us", str((perf_counter_ns() - started - waited) // 1000)))
+    exchange.answer(200, answered, data)
+    return True
+
+
+def renamed(body: bytes, model: str) -> bytes:
+    """The body with another model's name; all else as it was."""
+    members = _split(body)
+    members["model"] = msgspec.Raw(dump(model))
+    return msgspec.json.encode(members)
+
+
+async def _chunks(response: HttpResponse) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in response.chunks():
+            yield chunk
+    finally:
+        await response.close()

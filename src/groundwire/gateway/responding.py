@@ -1,0 +1,84 @@
+"""OpenAI's Responses API: conversations by their name, or from response to response."""
+
+from collections.abc import Awaitable, Callable
+
+from msgspec.structs import replace
+
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import GroundwireError, WireError
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.requests import Dialect, ModelRequest
+from groundwire.gateway.asking import Asked
+from groundwire.gateway.conversing import ConversationDoor, Wish, conversation_of
+from groundwire.gateway.failing import Refused, headers_for
+from groundwire.gateway.services import Services
+from groundwire.serving.exchanges import ClientGone, Exchange
+
+_DIALECT: Dialect = "openai-responses"
+_BASE = "/v1/responses/"
+_OURS = frozenset({"conversation", "previous_response_id", "store", "background"})
+"""Members that the gateway acts on itself; a provider is not told."""
+_STATEFUL = (b'"conversation"', b'"previous_response_id"')
+_NOT_KEPT = b'"store":false'
+
+
+class ResponsesDoor(ConversationDoor):
+    def __init__(self, services: Services) -> None:
+        super().__init__(_DIALECT, services)
+
+    async def _pass_on(self, exchange: Exchange, body: bytes, asked: Asked, started: int) -> bool:
+        """Only what neither goes on from something nor is to be kept."""
+        if any(name in body for name in _STATEFUL) or _NOT_KEPT not in body.replace(b" ", b""):
+            return False
+        return await super()._pass_on(exchange, body, asked, started)
+
+    def _wish(self, body: bytes, asked: Asked) -> Wish:
+        request = self._codec.decode_request(body, cache=self._services.cache)
+        own = request.extras.get(_DIALECT, {})
+        previous = own.get("previous_response_id")
+        if previous is not None and not isinstance(previous, str):
+            raise WireError("must be a string", path="previous_response_id")
+        if own.get("background"):
+            raise WireError("true is not supported", path="background")
+        is_kept = own.get("store") is not False
+        return Wish(
+            request=_with_own(request, {name: value for name, value in own.items() if name not in _OURS}),
+            shown=_with_own(request, {**own, "store": is_kept}),
+            conversation=conversation_of(own.get("conversation")),
+            previous=previous or "",
+            is_kept=is_kept,
+            clears_tools="_tools" in own,
+        )
+
+
+class StoredResponses:
+    """`GET` and `DELETE` of a response that was kept."""
+
+    def __init__(self, services: Services, door: ResponsesDoor) -> None:
+        self._threads = services.threads
+        self._door = door
+
+    async def show(self, exchange: Exchange) -> None:
+        await self._act(exchange, self._threads.response)
+
+    async def delete(self, exchange: Exchange) -> None:
+        await self._act(exchange, self._threads.forget)
+
+    async def _act(self, exchange: Exchange, act: Callable[[str, str], Awaitable[bytes | None]]) -> None:
+        response_id = exchange.path.removeprefix(_BASE)
+        try:
+            body = await act("default", response_id)
+            if body is None:
+                message = f"Response with id '{response_id}' not found."
+                raise Refused(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404))
+        except ClientGone:
+            raise
+        except GroundwireError as error:
+            self._door.refuse(exchange, error)
+            return
+        exchange.answer(200, headers_for(exchange, _DIALECT), body)
+
+
+def _with_own(request: ModelRequest, own: JsonObject) -> ModelRequest:
+    others = {dialect: members for dialect, members in request.extras.items() if dialect != _DIALECT}
+    return replace(request, extras={**others, _DIALECT: own} if own else others)

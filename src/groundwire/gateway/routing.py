@@ -1,0 +1,64 @@
+"""Paths to endpoints. The only place that knows where a dialect's clients look for what."""
+
+from urllib.parse import unquote
+
+from groundwire.gateway.asking import Asked, ModelDoor
+from groundwire.gateway.gemini_sessions import GeminiSessionDoor
+from groundwire.gateway.listing import ModelList, TokenCount, no_such_method
+from groundwire.gateway.responding import ResponsesDoor, StoredResponses
+from groundwire.gateway.services import Services
+from groundwire.runtime.clock import CharsPerFour
+from groundwire.serving.exchanges import Exchange, Handler, Refuser, Route
+
+_GEMINI_BASES = ("/v1beta/models/", "/v1/models/")
+
+
+class _GeminiMethods:
+    """`{model}:{method}` below the models; names may hold slashes and colons, so the last colon counts."""
+
+    def __init__(self, door: ModelDoor, count: TokenCount, base: str) -> None:
+        self._door = door
+        self._count = count
+        self._base = base
+
+    async def serve(self, exchange: Exchange) -> None:
+        model, _, method = unquote(exchange.path[len(self._base) :]).rpartition(":")
+        if method == "generateContent":
+            await self._door.serve(exchange, Asked(model=model))
+        elif method == "streamGenerateContent":
+            is_array = exchange.parameter("alt") != "sse"
+            await self._door.serve(exchange, Asked(model=model, stream=True, array=is_array))
+        elif method == "countTokens":
+            await self._count.serve(exchange, model)
+        else:
+            no_such_method(exchange, method)
+
+
+def model_routes(services: Services) -> list[Route]:
+    estimator = CharsPerFour()
+    chat, anthropic, gemini = (ModelDoor(dialect, services) for dialect in ("openai-chat", "anthropic", "gemini"))
+    responses, gemini_sessions = ResponsesDoor(services), GeminiSessionDoor(services)
+    stored = StoredResponses(services, responses)
+    listing = ModelList(services)
+    count = TokenCount("anthropic", services, estimator)
+    input_tokens = TokenCount("openai-responses", services, estimator)
+    routes = [
+        _post("/v1/chat/completions", chat.serve, chat.refuse),
+        _post("/v1/messages", anthropic.serve, anthropic.refuse),
+        _post("/v1/messages/count_tokens", count.serve, count.refuse),
+        _post("/v1/gemini", gemini_sessions.serve, gemini_sessions.refuse),
+        _post("/v1/responses", responses.serve, responses.refuse),
+        _post("/v1/responses/input_tokens", input_tokens.serve, input_tokens.refuse),
+        Route(method="GET", path="/v1/responses/*", handler=stored.show, refuse=responses.refuse),
+        Route(method="DELETE", path="/v1/responses/*", handler=stored.delete, refuse=responses.refuse),
+    ]
+    for base in _GEMINI_BASES:
+        methods = _GeminiMethods(gemini, TokenCount("gemini", services, estimator), base)
+        routes.append(_post(f"{base}*", methods.serve, gemini.refuse))
+        routes.append(Route(method="GET", path=f"{base}*", handler=listing.serve, refuse=listing.refuse))
+        routes.append(Route(method="GET", path=base.rstrip("/"), handler=listing.serve, refuse=listing.refuse))
+    return routes
+
+
+def _post(path: str, handler: Handler, refuse: Refuser) -> Route:
+    return Route(method="POST", path=path, handler=handler, refuse=refuse)

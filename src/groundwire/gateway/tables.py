@@ -1,0 +1,133 @@
+"""The gateway's tables: turns of conversations, and the model's steps that clients may bring back without their proofs.
+
+SQL that every store understands. Knows rows, not what is done with them.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from groundwire.contracts.ports import Database
+
+APP = "gateway"
+_SCRIPTS = (
+    (
+        "0001_turns",
+        """
+        CREATE TABLE gateway_turns (
+            tenant TEXT NOT NULL,
+            thread TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            response_id TEXT NOT NULL,
+            parent_thread TEXT NOT NULL,
+            parent_position INTEGER NOT NULL,
+            created BIGINT NOT NULL,
+            turn TEXT NOT NULL,
+            response TEXT NOT NULL,
+            PRIMARY KEY (tenant, thread, position)
+        );
+        CREATE UNIQUE INDEX gateway_turns_by_response ON gateway_turns (tenant, response_id);
+        CREATE TABLE gateway_steps (
+            tenant TEXT NOT NULL,
+            step TEXT NOT NULL,
+            created BIGINT NOT NULL,
+            items TEXT NOT NULL,
+            PRIMARY KEY (tenant, step)
+        );
+        """,
+    ),
+)
+_COLUMNS = "thread, position, response_id, parent_thread, parent_position, created, turn, response"
+_MAX_ANCESTORS = 100
+
+
+class TurnRow(Struct, frozen=True, kw_only=True):
+    """One turn. `thread` and `position` place it; the first of a branch names the turn that it goes on from.
+
+    `response` is the body that was answered, empty once it was deleted.
+    """
+
+    thread: str
+    position: int
+    response_id: str
+    parent_thread: str = ""
+    parent_position: int = -1
+    created: int
+    turn: str
+    response: str
+
+
+class Tables:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def open(self) -> None:
+        await self._database.migrate(APP, _SCRIPTS)
+
+    async def add_turn(self, tenant: str, row: TurnRow) -> bool:
+        """False where that place of the thread is taken."""
+        written = await self._database.execute(
+            f"INSERT INTO gateway_turns (tenant, {_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"  # noqa: S608
+            " ON CONFLICT DO NOTHING",
+            tenant, row.thread, row.position, row.response_id, row.parent_thread, row.parent_position, row.created,
+            row.turn, row.response,
+        )  # fmt: skip
+        return written == 1
+
+    async def turns(self, tenant: str, thread: str, until: int | None = None) -> list[TurnRow]:
+        """All turns of a thread up to a position, in order, those before its beginning included."""
+        parts: list[list[TurnRow]] = []
+        for _ in range(_MAX_ANCESTORS):
+            rows = await self._rows(
+                "thread = $2 AND position <= $3 ORDER BY position",
+                tenant,
+                thread,
+                2**31 - 1 if until is None else until,
+            )
+            parts.append(rows)
+            if not rows or not rows[0].parent_thread:
+                break
+            thread, until = rows[0].parent_thread, rows[0].parent_position
+        return [row for part in reversed(parts) for row in part]
+
+    async def response(self, tenant: str, response_id: str) -> TurnRow | None:
+        rows = await self._rows("response_id = $2", tenant, response_id)
+        return rows[0] if rows else None
+
+    async def forget_response(self, tenant: str, response_id: str) -> bool:
+        """Remove what was answered; what was said stays in the conversation. False where there is none."""
+        changed = await self._database.execute(
+            "UPDATE gateway_turns SET response = '' WHERE tenant = $1 AND response_id = $2 AND response <> ''",
+            tenant,
+            response_id,
+        )
+        return changed == 1
+
+    async def add_step(self, tenant: str, key: str, created: int, items: str) -> None:
+        await self._database.execute(
+            "INSERT INTO gateway_steps (tenant, step, created, items) VALUES ($1, $2, $3, $4)"
+            " ON CONFLICT (tenant, step) DO UPDATE SET created = excluded.created, items = excluded.items",
+            tenant, key, created, items,
+        )  # fmt: skip
+
+    async def steps(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
+        """The steps that are known, by their keys."""
+        places = ", ".join(f"${number}" for number in range(2, len(keys) + 2))
+        rows = await self._database.fetch(
+            f"SELECT step, items FROM gateway_steps WHERE tenant = $1 AND step IN ({places})",  # noqa: S608
+            tenant,
+            *keys,
+        )
+        return {str(row["step"]): str(row["items"]) for row in rows}
+
+    async def forget_before(self, created: int) -> int:
+        """Remove the steps that are older, and how many there were."""
+        return await self._database.execute("DELETE FROM gateway_steps WHERE created < $1", created)
+
+    async def _rows(self, condition: str, tenant: str, *values: object) -> list[TurnRow]:
+        rows = await self._database.fetch(
+            f"SELECT {_COLUMNS} FROM gateway_turns WHERE tenant = $1 AND {condition}",  # noqa: S608
+            tenant,
+            *values,
+        )
+        return [TurnRow(**row) for row in rows]  # type: ignore[arg-type]

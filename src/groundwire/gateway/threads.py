@@ -1,0 +1,156 @@
+"""Conversations that the gateway keeps: what was said, which tools were on offer, and how to go on from there.
+
+A thread is a named conversation, or one that began with a response and goes on by its id. Where somebody goes on from
+an earlier response, the thread branches. Everything is in the store, so any process can serve any turn.
+"""
+
+import msgspec
+from msgspec import Struct
+
+from groundwire.codecs.wire.json import dump
+from groundwire.contracts.errors import StoreError
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.messages import CallItem, Item, ResultItem
+from groundwire.contracts.requests import DeclaredTool, ToolChoice
+from groundwire.gateway.failing import Refused
+from groundwire.gateway.tables import Tables, TurnRow
+
+_NAMED = "conversation:"
+
+
+class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`items` is what came in and what was answered; `given` counts the former."""
+
+    items: tuple[Item, ...] = ()
+    given: int = 0
+    tools: tuple[DeclaredTool, ...] = ()
+    tool_choice: ToolChoice | None = None
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Turn).decode
+
+
+class Thread(Struct, frozen=True, kw_only=True):
+    """Where a new turn goes, and what went before. `tools` and `tool_choice` are kept for named conversations only."""
+
+    name: str
+    position: int = 0
+    parent_thread: str = ""
+    parent_position: int = -1
+    items: tuple[Item, ...] = ()
+    tools: tuple[DeclaredTool, ...] = ()
+    tool_choice: ToolChoice | None = None
+    is_named: bool = False
+
+
+class Threads:
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def conversation(self, tenant: str, name: str) -> Thread:
+        """The named conversation; an empty one where nobody used the name before."""
+        thread = f"{_NAMED}{name}"
+        rows = await self._tables.turns(tenant, thread)
+        if not rows:
+            return Thread(name=thread, is_named=True)
+        turns = [_read(row) for row in rows]
+        return Thread(
+            name=thread,
+            position=rows[-1].position + 1,
+            items=tuple(item for turn in turns for item in turn.items),
+            tools=turns[-1].tools,
+            tool_choice=turns[-1].tool_choice,
+            is_named=True,
+        )
+
+    async def after(self, tenant: str, response_id: str) -> Thread:
+        """What goes on from a response; Refused where there is none of that id."""
+        found = await self._tables.response(tenant, response_id)
+        if found is None or not found.response:
+            message = f"Previous response with id '{response_id}' not found."
+            raise Refused(
+                Failure(
+                    kind=FailureKind.INVALID_REQUEST,
+                    message=message,
+                    status=400,
+                    code="previous_response_not_found",
+                    param="previous_response_id",
+                )
+            )
+        rows = await self._tables.turns(tenant, found.thread, found.position)
+        items = tuple(item for row in rows for item in _read(row).items)
+        return Thread(
+            name=found.thread, position=found.position + 1, items=items, is_named=found.thread.startswith(_NAMED)
+        )
+
+    async def response(self, tenant: str, response_id: str) -> bytes | None:
+        """What was answered under that id."""
+        found = await self._tables.response(tenant, response_id)
+        return found.response.encode() if found is not None and found.response else None
+
+    async def forget(self, tenant: str, response_id: str) -> bytes | None:
+        """Delete it, and say so; None where there is nothing to delete."""
+        if not await self._tables.forget_response(tenant, response_id):
+            return None
+        return dump({"id": response_id, "object": "response", "deleted": True})
+
+    async def keep(
+        self, tenant: str, thread: Thread, response_id: str, created: int, turn: Turn, response: str
+    ) -> None:
+        """Add a turn. Where somebody else went on meanwhile, a named conversation has both and any other branches."""
+        row = TurnRow(
+            thread=thread.name or response_id,
+            position=thread.position,
+            response_id=response_id,
+            created=created,
+            turn=_encode(turn).decode(),
+            response=response,
+        )
+        while not await self._tables.add_turn(tenant, row):
+            if thread.is_named:
+                row = msgspec.structs.replace(row, position=row.position + 1)
+            elif row.thread == response_id:
+                raise StoreError(f"There is a response {response_id!r} already.")
+            else:
+                row = msgspec.structs.replace(
+                    row, thread=response_id, position=0, parent_thread=thread.name, parent_position=thread.position - 1
+                )
+
+
+def with_known_results(items: tuple[Item, ...], earlier: tuple[Item, ...]) -> tuple[Item, ...]:
+    """The items, each result with the id of the call that it answers; Refused where no such call was made.
+
+    Results may come without an id of their own, or with one that nobody knows; then the first call of the same name
+    that still waits is meant.
+    """
+    if not any(type(item) is ResultItem for item in items):
+        return items
+    known = {item.call.call_id for item in (*earlier, *items) if type(item) is CallItem}
+    answered = {item.call_id for item in earlier if type(item) is ResultItem}
+    waiting = [item.call for item in earlier if type(item) is CallItem and item.call.call_id not in answered]
+    made: list[Item] = []
+    for item in items:
+        if type(item) is ResultItem:
+            if item.call_id not in known:
+                call_id = next((call.call_id for call in waiting if item.name and call.name == item.name), None)
+                if call_id is None:
+                    raise _unasked(item)
+                item = msgspec.structs.replace(item, call_id=call_id)  # noqa: PLW2901 - the same result
+            waiting = [call for call in waiting if call.call_id != item.call_id]
+        made.append(item)
+    return tuple(made)
+
+
+def _unasked(item: ResultItem) -> Refused:
+    message = f"No tool call found for function call output with call_id {item.call_id}."
+    if item.name:
+        message = f"No call of {item.name} waits for the result with the id {item.call_id}."
+    return Refused(Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, param="input"))
+
+
+def _read(row: TurnRow) -> Turn:
+    try:
+        return _decode(row.turn)
+    except msgspec.MsgspecError as error:
+        raise StoreError(f"The turn of {row.response_id!r} cannot be read: {error}") from None

@@ -1,0 +1,141 @@
+"""One HTTP exchange on the server's side: a request, and the one answer to it, whole or in pieces.
+
+The seam to the server, which calls an application by RSGI. Knows nothing of dialects and keys.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Any, Protocol, TypeAlias
+from urllib.parse import parse_qsl
+
+from granian.rsgi import ProtocolClosed
+from msgspec import Struct
+
+from groundwire.contracts.errors import GroundwireError
+
+Headers: TypeAlias = list[tuple[str, str]]
+
+WATCH_AFTER = 0.25
+"""Seconds after which somebody looks whether the client is still there; most answers are given before."""
+
+
+class RequestTooLarge(GroundwireError):
+    code = "request_too_large"
+
+
+class ClientGone(GroundwireError):
+    """The client closed the connection; there is nobody left to answer."""
+
+    code = "client_gone"
+
+
+class _Lookup(Protocol):
+    def get(self, key: str, default: Any = None) -> Any: ...
+
+    def items(self) -> Iterable[tuple[str, str]]: ...
+
+
+class Exchange:
+    """`path` is decoded by the server where it is percent-encoded, `query` is as it came."""
+
+    __slots__ = ("_protocol", "headers", "method", "path", "query", "request_id", "scheme", "status")
+
+    def __init__(self, scope: Any, protocol: Any, request_id: str) -> None:
+        self.method: str = scope.method
+        self.path: str = scope.path
+        self.query: str = scope.query_string
+        self.scheme: str = scope.scheme
+        self.headers: _Lookup = scope.headers
+        self.request_id = request_id
+        self.status = 0
+        """What was answered; 0 until then."""
+        self._protocol = protocol
+
+    def parameter(self, name: str) -> str:
+        """The first value of a query parameter, empty where there is none."""
+        return next((value for key, value in parse_qsl(self.query) if key == name), "") if self.query else ""
+
+    async def body(self, limit: int) -> bytes:
+        """All of it; RequestTooLarge where it is longer than `limit` bytes."""
+        length = self.headers.get("content-length")
+        if length is not None:
+            if not length.isdigit() or int(length) > limit:
+                raise _too_large(limit)
+            whole: bytes = await self._protocol()
+            return whole
+        pieces: list[bytes] = []
+        size = 0
+        async for piece in self._protocol:
+            size += len(piece)
+            if size > limit:
+                raise _too_large(limit)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def answer(self, status: int, headers: Headers, body: bytes) -> None:
+        self.status = status
+        self._protocol.response_bytes(status, headers, body)
+
+    async def stream(self, status: int, headers: Headers, pieces: AsyncIterator[bytes]) -> None:
+        """Send each piece as it comes. ClientGone where nobody listens any more."""
+        self.status = status
+        transport = self._protocol.response_stream(status, headers)
+        try:
+            async for piece in pieces:
+                if piece:
+                    await transport.send_bytes(piece)
+        except ProtocolClosed:
+            raise ClientGone("The client closed the connection before the answer ended.") from None
+
+    def watched(self) -> "_Watch":
+        """Cancel what is done inside when the client goes away, and raise ClientGone."""
+        return _Watch(self._protocol)
+
+
+class _Watch:
+    __slots__ = ("_is_gone", "_protocol", "_task", "_timer", "_watcher")
+
+    def __init__(self, protocol: Any) -> None:
+        self._protocol = protocol
+        self._is_gone = False
+        self._watcher: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> None:
+        self._task = asyncio.current_task()
+        self._timer = asyncio.get_running_loop().call_later(WATCH_AFTER, self._start)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._timer.cancel()
+        if self._watcher is not None:
+            self._watcher.cancel()
+        if self._is_gone and self._task is not None and isinstance(error, asyncio.CancelledError):
+            self._task.uncancel()
+            raise ClientGone("The client closed the connection before it was answered.") from None
+
+    def _start(self) -> None:
+        self._watcher = asyncio.get_running_loop().create_task(self._cancel_when_gone())
+
+    async def _cancel_when_gone(self) -> None:
+        await self._protocol.client_disconnect()
+        self._is_gone = True
+        if self._task is not None:
+            self._task.cancel()
+
+
+Handler: TypeAlias = Callable[[Exchange], Awaitable[None]]
+
+
+Refuser: TypeAlias = Callable[[Exchange, GroundwireError], None]
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """`path` is exact, or ends in `*` and covers all that begins so. `refuse` answers where the handler was not asked."""
+
+    method: str
+    path: str
+    handler: Handler
+    refuse: Refuser
+
+
+def _too_large(limit: int) -> RequestTooLarge:
+    return RequestTooLarge(f"The body is longer than {limit} bytes.")

@@ -1,0 +1,48 @@
+"""A gateway on a real socket, with the simulator as its only provider."""
+
+import contextlib
+
+import pytest
+
+from groundwire.assembly import ProviderSettings, Settings, StoreSettings
+from groundwire.cli.doors import make_application
+from groundwire.serving.running import serving
+from groundwire.testing import simulator
+
+UPSTREAMS = ("openai-chat", "openai-responses", "anthropic", "gemini")
+MODELS = {
+    "openai-chat": "openai/gpt-5.2",
+    "openai-responses": "openai/gpt-5.2",
+    "anthropic": "anthropic/claude-sonnet-4-6",
+    "gemini": "gemini/gemini-3-flash",
+}
+
+
+class Gateway:
+    """Where it is, what it was told to ask, and the simulator behind it."""
+
+    def __init__(self, url, model, upstream):
+        self.url = url
+        self.model = model
+        self.upstream = upstream
+
+    openai_url = property(lambda self: f"{self.url}/v1")
+    anthropic_url = gemini_url = property(lambda self: self.url)
+
+
+@contextlib.asynccontextmanager
+async def running_gateway(*script, upstream="openai-chat", store="memory://", environ=None, **options):
+    settings_options = {key: options.pop(key) for key in ("server", "models", "default_provider") if key in options}
+    async with simulator(*script, **options) as up:
+        bases = {"openai-chat": up.openai_url, "openai-responses": up.openai_url}
+        provider = ProviderSettings(dialect=upstream, base_url=bases.get(upstream, up.url))
+        settings = Settings(
+            store=StoreSettings(url=store), providers={MODELS[upstream].partition("/")[0]: provider}, **settings_options
+        )
+        async with serving(make_application(settings, environ or {}), "127.0.0.1") as url:
+            yield Gateway(url, MODELS[upstream], up)
+
+
+@pytest.fixture
+def gateway():
+    return running_gateway
