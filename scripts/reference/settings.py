@@ -17,6 +17,7 @@ from groundwire.assembly import (
     StoreSettings,
     TelemetrySettings,
 )
+from groundwire.contracts.servers import ServerSettings
 from groundwire.contracts.tools import Budget, Gate
 from groundwire.providers.catalogue import ModelEntry, Prices
 from groundwire.providers.retries import RetryPolicy
@@ -54,6 +55,7 @@ TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
     ),
     ("[local]", LocalSettings, "See [a local model](../guides/local-model.md)."),
     ("[telemetry]", TelemetrySettings, "See [telemetry](../guides/telemetry.md)."),
+    ("[server]", ServerSettings, "See [the gateway](../guides/gateway.md)."),
     ("timeouts", Timeouts, "The value of `timeouts`."),
     ("retry", RetryPolicy, "The value of `retry`."),
     ("[[models]]", ModelEntry, "The catalogue: models with names and properties of your own."),
@@ -80,6 +82,14 @@ MEANINGS = {
     "LocalSettings.path": "The GGUF file. Empty: there is no local model.",
     "LocalSettings.contextSize": "How many tokens it may read; memory grows with it.",
     "LocalSettings.threads": "How many threads it uses; half of the processors if left out.",
+    "Settings.server": "Where and how `groundwire serve` listens.",
+    "ServerSettings.host": "The address to listen on. Any but the loopback ones needs a key.",
+    "ServerSettings.port": "The port; `GROUNDWIRE_PORT` and `--port` win.",
+    "ServerSettings.workers": "Processes that serve.",
+    "ServerSettings.maxBody": "The longest body of a request, in bytes; a longer one is a 413.",
+    "ServerSettings.maxInFlight": "Requests that one process works on at a time; more are a 503.",
+    "ServerSettings.resultTimeout": "Seconds that a model may take for a turn that brings tool results.",
+    "ServerSettings.shutdownSeconds": "How long answers that have begun may take when the server is told to stop.",
     "Settings.telemetry": "What is told to OpenTelemetry, where the environment asks for it.",
     "TelemetrySettings.captureContent": "Also the declarations of tools, arguments and results.",
     "Settings.models": "Entries of the model catalogue.",
@@ -169,6 +179,7 @@ ENVIRONMENT = {
     "OPENROUTER_OPEN_TIMEOUT": "Seconds to connect, 10 by default; 0 switches it off.",
     "OPENROUTER_READ_TIMEOUT": "Seconds of silence that are borne, as the whole by default; 0 switches it off.",
     "GROUNDWIRE_DEFAULT_PROVIDER": "The default provider, instead of `defaultProvider`.",
+    "GROUNDWIRE_PORT": "The port of `groundwire serve`.",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Where [spans](../guides/telemetry.md) are sent; telemetry is off without it or the next two.",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "The same, for spans only.",
     "OTEL_TRACES_EXPORTER": "`otlp`, `console`, or `none` for no telemetry. The SDK's other variables hold too.",

@@ -29,7 +29,7 @@ def to_reply(answer: Answer, request: ModelRequest) -> Reply:
     heard = _tokens(sum(len(item.text) for item in request.items if isinstance(item, (Message, ResultItem))))
     reply_id = derived_id(f"{seed}:reply", OPENAI_CHAT_IDS).replace("call_", "reply_")
     usage = Usage(input=heard, output=written, total=heard + written)
-    return Reply(reply_id=reply_id, model=request.model, created=0, items=items, finish=finish, usage=usage)
+    return Reply(reply_id=reply_id, model=request.model, items=items, finish=finish, usage=usage)
 
 
 def last_said(items: Sequence[Item]) -> str:
