@@ -31,7 +31,7 @@ async def pass_on(
     exchange: Exchange, body: bytes, dialect: Dialect, models: ModelRouter, *, model: str, stream: bool, started: int
 ) -> bool:
     """Send the body on, and the answer back; False where that cannot be done. `model` and `stream` are the path's."""
-    if _OURS in body:
+    if not models.forwards(dialect) or _OURS in body:
         return False
     try:
         head = _read_head(body)

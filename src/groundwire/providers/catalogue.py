@@ -99,6 +99,10 @@ class Route(Struct, frozen=True, kw_only=True):
     entry: ModelEntry | None = None
 
 
+_MAX_FOUND = 1000
+"""Names that are not looked up again; clients may ask for any number of them."""
+
+
 class Catalogue:
     """The entries, found by id or alias. Own entries win over built-in ones of the same name.
 
@@ -112,6 +116,7 @@ class Catalogue:
         self.default_provider = default_provider
         self._entries: dict[str, ModelEntry] = {}
         self._by_name: dict[str, ModelEntry] = {}
+        self._found: dict[str, Route] = {}
         own = tuple(entries)
         _refuse_shared_names(own)
         for entry in (*BUILT_IN, *own):
@@ -132,6 +137,14 @@ class Catalogue:
 
     def find(self, name: str) -> Route:
         """Where this name leads, or a ProviderError of kind not_found with the nearest names."""
+        found = self._found.get(name)
+        if found is None:
+            found = self._look_up(name)
+            if len(self._found) < _MAX_FOUND:
+                self._found[name] = found
+        return found
+
+    def _look_up(self, name: str) -> Route:
         entry = self._by_name.get(name)
         if entry is not None and (entry.provider in self.providers or entry not in BUILT_IN):
             return Route(provider=entry.provider, model=entry.wire_name, entry=entry)

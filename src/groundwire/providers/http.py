@@ -41,6 +41,8 @@ from groundwire.providers.transport import HttpRequest, HttpResponse, Transport,
 
 _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 _NO_OPTIONS = SendOptions()
+_ERROR, _FAILED = b"error", b"failed"
+"""One of these stands in every answer that reports a failure with the status of a success."""
 _NO_HEADERS: Mapping[str, str] = {}
 
 
@@ -64,7 +66,7 @@ class HttpProvider:
         self._random = random or Random()  # noqa: S311 - spreads retries, protects nothing
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
-        encoded = self._encode(replace(request, stream=False), options)
+        encoded = self._encode(replace(request, stream=False) if request.stream else request, options)
         attempt = 1
         while True:
             try:
@@ -80,7 +82,7 @@ class HttpProvider:
             for part in parts_of(await self.complete(request, options)):
                 yield part
             return
-        encoded = self._encode(replace(request, stream=True), options)
+        encoded = self._encode(request if request.stream else replace(request, stream=True), options)
         attempt = 1
         while True:
             passed_on = False
@@ -126,9 +128,12 @@ class HttpProvider:
         profile = profile_of(self.endpoint.dialect, self.endpoint.name, request.model)
         if self.endpoint.knobs:
             profile = replace(profile, **self.endpoint.knobs)
-        is_read_again = bool(options.message_transforms or options.tool_transforms)
-        cache = None if is_read_again else self._cache
+        has_transforms = bool(options.message_transforms or options.tool_transforms or options.response_transforms)
+        cache = None if has_transforms else self._cache  # what it wrote, nobody can read
         encoded = self._codec.encode_request(request, profile=profile, cache=cache, fragments=True)
+        overrides = self.endpoint.overrides or options.overrides
+        if not has_transforms and not overrides:
+            return encoded
         body: JsonObject = {**encoded.body, **allowed(self.endpoint.overrides), **allowed(options.overrides)}
         warnings = encoded.warnings
         if unknown := names_unknown(options):
@@ -149,17 +154,19 @@ class HttpProvider:
 
     def _decode(self, data: bytes, encoded: Encoded, options: SendOptions, response: HttpResponse) -> Reply:
         try:
-            body = read_object(data, what="answer")
-            failure = self._codec.failure_in(body)
-            if failure is not None:
-                raise self._failed(failure, response)
-            if options.response_transforms and self.endpoint.dialect == "openai-chat":
-                body = apply_to_response(body, options)
+            body: bytes | JsonObject = data
+            if options.response_transforms or _ERROR in data or _FAILED in data:  # else it can be none
+                body = read_object(data, what="answer")
+                failure = self._codec.failure_in(body)
+                if failure is not None:
+                    raise self._failed(failure, response)
+                if options.response_transforms and self.endpoint.dialect == "openai-chat":
+                    body = apply_to_response(body, options)
             reply = self._codec.decode_response(body, names=encoded.names)
         except WireError as error:
             raise self._failed(unreadable(error, data), response) from None
         self._refuse_nothing(reply, response)
-        return replace(reply, warnings=(*encoded.warnings, *reply.warnings))
+        return replace(reply, warnings=(*encoded.warnings, *reply.warnings)) if encoded.warnings else reply
 
     async def _stream_once(
         self, request: ModelRequest, encoded: Encoded, options: SendOptions
@@ -235,6 +242,7 @@ class HttpProvider:
             headers={**headers_of(endpoint, stream=stream), **headers},
             body=body,
             timeout=usual if seconds is None else seconds,
+            is_streamed=stream,
         )
         try:
             return await self._transport.send(outgoing)

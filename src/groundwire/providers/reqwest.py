@@ -33,6 +33,8 @@ class ReqwestTransport:
             builder = client.request(request.method, request.url).headers(request.headers).body_bytes(request.body)
             if request.timeout:
                 builder = builder.timeout(timedelta(seconds=request.timeout))
+            if not request.is_streamed:
+                return _WholeResponse(await builder.build().send())
             # Without a limit of 1 the library waits for a buffer full of bytes before it gives any of them.
             streamed = builder.streamed_read_buffer_limit(1).build_streamed()
             response = await stack.enter_async_context(streamed)
@@ -91,6 +93,27 @@ class ReqwestTransport:
         if self._ca_file:
             builder = builder.add_root_certificate_pem(_read_certificate(self._ca_file))
         return builder.build()
+
+
+class _WholeResponse:
+    """One whose body has come with it."""
+
+    def __init__(self, response: Response) -> None:
+        self.status: int = response.status
+        self.headers: Mapping[str, str] = response.headers
+        self._response = response
+
+    async def read(self) -> bytes:
+        try:
+            return bytes(await self._response.bytes())
+        except exceptions.PyreqwestError as error:
+            raise _translated(error) from None
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield await self.read()
+
+    async def close(self) -> None:
+        pass
 
 
 class _Response:

@@ -6,7 +6,7 @@ other model can read it. What was meant for one provider only (its own options a
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -32,7 +32,6 @@ _Failed: TypeAlias = tuple[str, ProviderError]
 _NO_OPTIONS = SendOptions()
 
 
-@runtime_checkable
 class ForwardingProvider(Protocol):
     """One that can also pass bytes on in its own dialect."""
 
@@ -51,6 +50,11 @@ class ModelRouter:
     def __init__(self, catalogue: Catalogue, providers: Mapping[str, Provider]) -> None:
         self.catalogue = catalogue
         self._providers = dict(providers)
+        self._forwarding = {
+            name: cast("ForwardingProvider", provider)
+            for name, provider in providers.items()
+            if hasattr(provider, "forward")
+        }
         self._is_closed = False
 
     async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
@@ -65,7 +69,7 @@ class ModelRouter:
                 if error.failure.kind in _FINAL:
                     break
             else:
-                return replace(reply, warnings=(*_notes(route, failed), *reply.warnings))
+                return replace(reply, warnings=(*_notes(route, failed), *reply.warnings)) if failed else reply
         raise _summary(failed)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
@@ -79,7 +83,7 @@ class ModelRouter:
                 async with aclosing(provider.stream(addressed, options)) as parts:
                     async for part in parts:
                         passed_on = True
-                        if isinstance(part, ReplyEnded):
+                        if failed and isinstance(part, ReplyEnded):
                             notes = (*_notes(route, failed), *part.reply.warnings)
                             yield ReplyEnded(reply=replace(part.reply, warnings=notes))
                         else:
@@ -99,10 +103,15 @@ class ModelRouter:
 
         None where something has to be done to them: another dialect, fallbacks, settings of the provider.
         """
-        route, provider = self._find(name)
-        if not isinstance(provider, ForwardingProvider) or not provider.forwards(dialect):
+        route = self.catalogue.find(name)
+        provider = self._forwarding.get(route.provider)
+        if provider is None or not provider.forwards(dialect):
             return None
         return None if route.entry is not None and route.entry.fallbacks else (provider, route.model)
+
+    def forwards(self, dialect: str) -> bool:
+        """Whether there is any provider that takes bytes of this dialect as they are."""
+        return any(provider.forwards(dialect) for provider in self._forwarding.values())
 
     def locate(self, name: str) -> tuple[str, str]:
         """Who is asked for a model, and by which name; nobody, for a name that leads nowhere."""
@@ -145,7 +154,7 @@ class ModelRouter:
 
     def _addressed(self, request: ModelRequest, route: Route, *, is_fallback: bool) -> ModelRequest:
         if not is_fallback:
-            return replace(request, model=route.model)
+            return request if request.model == route.model else replace(request, model=route.model)
         if route.provider != self.locate(request.model)[0]:
             request = without_own_options(request)
         return replace(request, model=route.model, items=without_private(request.items))

@@ -21,6 +21,8 @@ class HttpRequest(Struct, frozen=True, kw_only=True):
     body: bytes = b""
     timeout: float = 0.0
     """Seconds for everything, body included; 0 for as long as the pieces keep coming."""
+    is_streamed: bool = True
+    """Whether pieces of the answer are wanted as they come; one that is wanted whole costs less."""
 
 
 class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
