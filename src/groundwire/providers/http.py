@@ -7,6 +7,7 @@ that leads here is above it.
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from functools import lru_cache, partial
 from random import Random
 from typing import Any
 
@@ -46,6 +47,10 @@ _ERROR, _FAILED = b"error", b"failed"
 _NO_HEADERS: Mapping[str, str] = {}
 
 
+def _url_of(endpoint: Endpoint, model: str, stream: bool) -> str:  # noqa: FBT001 - a cache's key
+    return url_of(endpoint, model, stream=stream)
+
+
 class HttpProvider:
     """Asks the models of one endpoint."""
 
@@ -59,6 +64,8 @@ class HttpProvider:
         cache: ToolCache | None = None,
     ) -> None:
         self._cache = cache
+        self._headers = {stream: headers_of(endpoint, stream=stream) for stream in (False, True)}
+        self._url_of = lru_cache(maxsize=256)(partial(_url_of, endpoint))
         self.endpoint = endpoint
         self._codec = codec_of(endpoint.dialect)
         self._transport = transport
@@ -235,11 +242,11 @@ class HttpProvider:
         seconds: float | None = None,
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> HttpResponse:
-        endpoint = self.endpoint
-        usual = 0.0 if stream else endpoint.timeouts.total  # a long stream is no failure while pieces keep coming
+        usual = 0.0 if stream else self.endpoint.timeouts.total  # a long stream is no failure while pieces keep coming
+        own = self._headers[stream]
         outgoing = HttpRequest(
-            url=url_of(endpoint, model, stream=stream),
-            headers={**headers_of(endpoint, stream=stream), **headers},
+            url=self._url_of(model, stream),
+            headers={**own, **headers} if headers else own,
             body=body,
             timeout=usual if seconds is None else seconds,
             is_streamed=stream,
