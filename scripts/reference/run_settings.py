@@ -51,6 +51,7 @@ OPTIONS = {
     "settings": "The settings above.",
     "limits": "The limits above.",
     "approvals": "What a call that needs a person does: [pause](../guides/approvals.md), or answer the model that it waits.",
+    "client_tools": "Tools that are offered beside the runtime's own; what is called of them ends the run, for the caller to carry out.",
     "notices": "Whether a run that ends without an answer gets a sentence of ours.",
     "output": "The form of the answer.",
     "sampling": "`temperature`, `top_p`, `seed` and the like.",
@@ -72,6 +73,7 @@ OPTIONS = {
 OUTCOMES = {
     "completed": "The model answered.",
     "awaiting_approval": "Calls wait for a person.",
+    "client_calls": "The model called tools that the caller carries out itself; those of the runtime are done.",
     "no_tool_call": "`enforced`, and no tool was called.",
     "tool_failed": "`enforced`, and tools failed.",
     "empty_answer": "The model said nothing, also when asked again.",

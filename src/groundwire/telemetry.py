@@ -23,7 +23,7 @@ from groundwire.contracts.runs import Ended, Outcome, Run
 _CONTENT_ON = frozenset({"true", "1", "span_only", "span_and_event"})
 _WELL_KNOWN = {"gemini": "gcp.gemini"}
 """Where the conventions know a provider under another name than we do."""
-_NOT_A_FAULT = frozenset({Outcome.COMPLETED, Outcome.AWAITING_APPROVAL})
+_NOT_A_FAULT = frozenset({Outcome.COMPLETED, Outcome.AWAITING_APPROVAL, Outcome.CLIENT_CALLS})
 
 Value: TypeAlias = str | bool | int | float | list[str] | None
 

@@ -31,7 +31,7 @@ class Gateway:
 
 
 @contextlib.asynccontextmanager
-async def running_gateway(*script, upstream="openai-chat", store="memory://", environ=None, **options):
+async def running_gateway(*script, upstream="openai-chat", store="memory://", environ=None, registry=None, **options):
     settings_options = {key: options.pop(key) for key in ("server", "models", "default_provider") if key in options}
     async with simulator(*script, **options) as up:
         bases = {"openai-chat": up.openai_url, "openai-responses": up.openai_url}
@@ -39,7 +39,7 @@ async def running_gateway(*script, upstream="openai-chat", store="memory://", en
         settings = Settings(
             store=StoreSettings(url=store), providers={MODELS[upstream].partition("/")[0]: provider}, **settings_options
         )
-        async with serving(make_application(settings, environ or {}), "127.0.0.1") as url:
+        async with serving(make_application(settings, environ or {}, registry=registry), "127.0.0.1") as url:
             yield Gateway(url, MODELS[upstream], up)
 
 

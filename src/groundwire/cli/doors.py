@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route as AsgiRoute
 
+from groundwire.agent import Agent
 from groundwire.assembly import Runtime, Settings, open_models
 from groundwire.codecs.caching import ToolCache
 from groundwire.gateway import Services, Steps, Tables, Threads, model_routes
@@ -16,15 +17,18 @@ from groundwire.runtime.clock import SystemClock
 from groundwire.serving.application import Application
 
 
-def make_application(settings: Settings, environ: Mapping[str, str] | None = None) -> Application:
+def make_application(
+    settings: Settings, environ: Mapping[str, str] | None = None, *, registry: Registry | None = None
+) -> Application:
     """Opens nothing yet: that is for the loop it will run on."""
     clock = SystemClock()
     cache = ToolCache()
     models = open_models(settings, environ=os.environ if environ is None else environ, clock=clock, cache=cache)
-    runtime = Runtime(Registry(), settings=settings, clock=clock)
+    runtime = Runtime(registry or Registry(), settings=settings, clock=clock)
     tables = Tables(runtime.database)
     services = Services(
         models=models,
+        agent=Agent("", runtime=runtime, models=models, approvals="answer"),
         cache=cache,
         clock=clock,
         settings=settings.server,

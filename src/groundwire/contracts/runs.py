@@ -23,6 +23,7 @@ class Outcome(StrEnum):
 
     COMPLETED = "completed"
     AWAITING_APPROVAL = "awaiting_approval"
+    CLIENT_CALLS = "client_calls"
     NO_TOOL_CALL = "no_tool_call"
     TOOL_FAILED = "tool_failed"
     EMPTY_ANSWER = "empty_answer"

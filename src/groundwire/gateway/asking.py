@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from time import perf_counter_ns
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from groundwire.codecs import gemini
@@ -13,11 +13,22 @@ from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import GroundwireError, ProviderError
 from groundwire.contracts.messages import ResultItem
-from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyPart, ReplyStarted, WireWarning
-from groundwire.contracts.requests import Dialect, ModelRequest, SendOptions
+from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, WireWarning
+from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
 from groundwire.gateway.failing import headers_for, write_failure
 from groundwire.gateway.forwarding import pass_on
+from groundwire.gateway.governed import (
+    SESSION_HEADER,
+    TOOLS_HEADER,
+    GovernedModel,
+    GovernedPart,
+    Governing,
+    Progress,
+    patterns_in,
+    tools_of,
+)
 from groundwire.gateway.services import Services
+from groundwire.runtime.policies.access import parse_names
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers
 
 _MAX_WARNINGS = 2000
@@ -44,8 +55,11 @@ class Question(Struct, kw_only=True):
     created: int
     started: int
     array: bool = False
+    session: str = ""
     reply_id: str = ""
     """Ours, where the answer can be asked for again."""
+    governed: GovernedModel | None = None
+    """Who answers instead of the model alone, where tools of ours are named."""
 
 
 class ModelDoor:
@@ -62,7 +76,7 @@ class ModelDoor:
             body = await exchange.body(self._services.settings.max_body)
             with exchange.watched():
                 if not await self._pass_on(exchange, body, asked, started):
-                    question = await self._begin(body, asked, started)
+                    question = self._governed(exchange, await self._begin(body, asked, started))
                     await (
                         self._stream(exchange, question)
                         if question.request.stream
@@ -77,7 +91,7 @@ class ModelDoor:
         write_failure(exchange, error, self.dialect, array=array)
 
     async def _pass_on(self, exchange: Exchange, body: bytes, asked: Asked, started: int) -> bool:
-        if asked.array:
+        if asked.array or exchange.headers.get(TOOLS_HEADER) is not None:
             return False
         return await pass_on(
             exchange, body, self.dialect, self._services.models, model=asked.model, stream=asked.stream, started=started
@@ -96,13 +110,34 @@ class ModelDoor:
             array=asked.array,
         )
 
+    def _governed(self, exchange: Exchange, question: Question) -> Question:
+        """The question for the model with our tools, where the request names some."""
+        request = question.request
+        patterns = (*patterns_in(request), *(parse_names(exchange.headers.get(TOOLS_HEADER)) or ()))
+        if not patterns:
+            return question
+        agent = self._services.agent
+        governing = Governing(
+            names=tools_of(agent, patterns),
+            tenant=question.tenant,
+            session=exchange.headers.get(SESSION_HEADER) or question.session or None,
+        )
+        clients = tuple(tool for tool in request.tools if type(tool) is FunctionTool)
+        question.request = replace(request, tools=clients)
+        question.governed = GovernedModel(agent, governing)
+        return question
+
     async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
         """Keep what a later turn needs, before the caller can send one. `body` is the answer, if it was written."""
-        await self._services.steps.keep(question.tenant, question.request.items, reply.items, question.created)
+        done = question.governed.items if question.governed is not None else reply.items
+        await self._services.steps.keep(question.tenant, question.request.items, done, reply.items, question.created)
 
     async def _answer(self, exchange: Exchange, question: Question) -> None:
         waiting = perf_counter_ns()
-        reply = await self._services.models.complete(question.request, self._options(question.request))
+        if question.governed is not None:
+            reply = await question.governed.complete(question.request)
+        else:
+            reply = await self._services.models.complete(question.request, self._options(question.request))
         waited = perf_counter_ns() - waiting
         if question.reply_id:
             reply = self._as_ours(reply, question)
@@ -122,16 +157,21 @@ class ModelDoor:
             if question.array
             else self._codec.StreamEncoder(request=question.shown, created=question.created)
         )
-        async with aclosing(self._services.models.stream(question.request, self._options(question.request))) as parts:
+        asking: AsyncGenerator[GovernedPart] = (
+            self._services.models.stream(question.request, self._options(question.request))
+            if question.governed is None
+            else question.governed.stream(question.request)
+        )
+        async with aclosing(asking) as parts:
             first = await anext(parts)
             await exchange.stream(
                 200, self._stream_headers(exchange, question), self._pieces(question, first, parts, encoder)
             )
 
     async def _pieces(
-        self, question: Question, first: ReplyPart, parts: AsyncGenerator[ReplyPart], encoder: ReplyEncoder
+        self, question: Question, first: GovernedPart, parts: AsyncGenerator[GovernedPart], encoder: ReplyEncoder
     ) -> AsyncIterator[bytes]:
-        part: ReplyPart | None = first
+        part: GovernedPart | None = first
         try:
             while part is not None:
                 if type(part) is ReplyEnded:
@@ -139,11 +179,17 @@ class ModelDoor:
                     await self._end(question, part.reply, None)
                 elif type(part) is ReplyStarted and question.reply_id:
                     part = replace(part, reply_id=question.reply_id)
-                yield encoder.feed(part)
+                yield self._progress(part, question) if isinstance(part, Progress) else encoder.feed(part)
                 part = await anext(parts, None)
         except ProviderError as error:
             yield encoder.feed(ReplyFailed(failure=error.failure))
         yield encoder.finish()
+
+    def _progress(self, progress: Progress, question: Question) -> bytes:
+        """A comment within the stream, which clients of server-sent events pass by; Google's own does not."""
+        return (
+            b"" if self.dialect == "gemini" or question.array else b": groundwire %b\n\n" % dump(to_builtins(progress))
+        )
 
     def _as_ours(self, reply: Reply, question: Question) -> Reply:
         """The reply under our id, without what its provider repeated of a request that was not the caller's."""

@@ -59,6 +59,7 @@ class ConversationDoor(ModelDoor):
             created=int(self._services.clock.now()),
             started=started,
             array=asked.array,
+            session=wish.conversation,
             reply_id=f"resp_{secrets.token_hex(24)}",
         )
         return _kept(question, thread) if wish.is_kept else question
@@ -72,10 +73,10 @@ class ConversationDoor(ModelDoor):
         thread = question.thread
         given = question.request.items[len(thread.items) :]
         turn = Turn(
-            items=(*given, *reply.items),
+            items=(*given, *(reply.items if question.governed is None else question.governed.items)),
             given=len(given),
-            tools=question.request.tools if thread.is_named else (),
-            tool_choice=question.request.tool_choice if thread.is_named else None,
+            tools=question.shown.tools if thread.is_named else (),
+            tool_choice=question.shown.tool_choice if thread.is_named else None,
         )
         await self._services.threads.keep(
             question.tenant, thread, question.reply_id, question.created, turn, dump(body).decode()
@@ -118,6 +119,7 @@ def _kept(question: Question, thread: Thread) -> _KeptQuestion:
         created=question.created,
         started=question.started,
         array=question.array,
+        session=question.session,
         reply_id=question.reply_id,
         thread=thread,
     )

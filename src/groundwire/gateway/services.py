@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from groundwire.agent import Agent
 from groundwire.codecs.caching import ToolCache
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.servers import ServerSettings
@@ -11,7 +12,10 @@ from groundwire.providers.router import ModelRouter
 
 
 class Services(Struct, frozen=True, kw_only=True):
+    """`agent` runs the loop for requests that name tools of the server."""
+
     models: ModelRouter
+    agent: Agent
     cache: ToolCache
     clock: Clock
     settings: ServerSettings

@@ -6,7 +6,7 @@ first call's id and by what the user had said, because there are models that cou
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import msgspec
 
@@ -21,10 +21,12 @@ class Steps:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    async def keep(self, tenant: str, asked: Sequence[Item], items: Sequence[Item], created: int) -> None:
-        """Remember a reply that calls tools and holds more than every dialect can carry, and what it answers."""
-        first = next((item for item in items if type(item) is CallItem), None)
-        if first is None or all(_is_public(item) for item in items):
+    async def keep(
+        self, tenant: str, asked: Sequence[Item], items: Sequence[Item], shown: Sequence[Item], created: int
+    ) -> None:
+        """Remember what the client cannot bring back: `items` is what was said and done, `shown` what it got of that."""
+        first = next((item for item in shown if type(item) is CallItem), None)
+        if first is None or (items is shown and all(_is_public(item) for item in items)):
             return
         key = _key(first, asked[_turn_of(asked) - 1 : _turn_of(asked)])
         await self._tables.add_step(tenant, key, created, _encode(tuple(items)).decode())
@@ -91,11 +93,14 @@ def _key(call: CallItem, said: Sequence[Item]) -> str:
 
 
 def _same_calls(stored: Sequence[Item], given: Sequence[Item]) -> bool:
-    return _calls_of(stored) == _calls_of(given) and bool(stored)
+    """Whether the calls that came back are those that were handed out: all that have no result here."""
+    answered = {item.call_id for item in stored if type(item) is ResultItem}
+    return bool(stored) and _calls_of(stored, answered) == _calls_of(given, answered)
 
 
-def _calls_of(items: Sequence[Item]) -> list[tuple[str, str, object]]:
-    return [(item.call.call_id, item.call.name, _arguments(item)) for item in items if type(item) is CallItem]
+def _calls_of(items: Sequence[Item], answered: Container[str]) -> list[tuple[str, str, object]]:
+    calls = [item for item in items if type(item) is CallItem and item.call.call_id not in answered]
+    return [(item.call.call_id, item.call.name, _arguments(item)) for item in calls]
 
 
 def _arguments(item: CallItem) -> object:

@@ -328,7 +328,7 @@ def parts_of(reply: Reply, *, piece: int | None = None) -> list[ReplyPart]:
     started = ReplyStarted(reply_id=reply.reply_id, model=reply.model, created=reply.created)
     parts: list[ReplyPart] = [started]
     for index, item in enumerate(reply.items):
-        deltas = _deltas_of(item, index, piece)
+        deltas = deltas_of(item, index, piece)
         if deltas and not isinstance(item, NativeItem) and item.private:
             deltas[0] = replace(deltas[0], private=item.private)
         parts += [*deltas, ItemEnded(index=index, item=item)]
@@ -336,7 +336,8 @@ def parts_of(reply: Reply, *, piece: int | None = None) -> list[ReplyPart]:
     return parts
 
 
-def _deltas_of(item: Item, index: int, piece: int | None) -> list[ReplyPart]:
+def deltas_of(item: Item, index: int, piece: int | None = None) -> list[ReplyPart]:
+    """The pieces of one item, without its end."""
     deltas: list[ReplyPart] = []
     match item:
         case Message():

@@ -112,6 +112,7 @@ def _holds_more(reply: Reply) -> bool:
 
 
 _NOTICES: dict[Outcome, str] = {
+    Outcome.CLIENT_CALLS: "",
     Outcome.AWAITING_APPROVAL: "This needs somebody's agreement before it can go on.",
     Outcome.NO_TOOL_CALL: "This could not be done: the model did not use a tool, as it had to.",
     Outcome.TOOL_FAILED: "This could not be done: a tool failed.",

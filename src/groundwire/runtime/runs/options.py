@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.requests import OutputFormat, ReasoningOptions, Sampling
+from groundwire.contracts.requests import FunctionTool, OutputFormat, ReasoningOptions, Sampling
 from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.turns import TurnOptions
 
@@ -27,7 +27,8 @@ class RunLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """`approvals`: a call that needs a person's agreement pauses the run, or is answered to the model as refused.
 
-    `notices`: a run that ends without text gets a sentence of ours that says why.
+    `client_tools` are offered beside the runtime's own, but the caller carries out what is called of them: the run ends
+    there. `notices`: a run that ends without text gets a sentence of ours that says why.
     """
 
     model: str
@@ -36,6 +37,7 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     limits: RunLimits = field(default_factory=RunLimits)
     approvals: Literal["pause", "answer"] = "pause"
     notices: bool = True
+    client_tools: tuple[FunctionTool, ...] = ()
     output: OutputFormat | None = None
     sampling: Sampling = field(default_factory=Sampling)
     max_output_tokens: int | None = None

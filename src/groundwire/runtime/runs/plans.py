@@ -1,13 +1,13 @@
 """The plan of a step: the whole request but for the conversation, with a digest that is the same on any machine."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import msgspec
 
 from groundwire.contracts.canonical import digest
 from groundwire.contracts.messages import Item, TextPart
-from groundwire.contracts.requests import ModelRequest, SendOptions, ToolChoice
+from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions, ToolChoice
 from groundwire.contracts.runs import Plan
 from groundwire.contracts.tools import ToolSpec, function_tool
 from groundwire.registry import Tool
@@ -25,12 +25,14 @@ def make_plan(options: RunOptions, tools: Iterable[Tool], *, has_called: bool = 
     """
     settings = options.settings
     specs = [tool.spec for tool in tools]
+    own = tuple([function_tool(spec) for spec in specs])
+    offered = (*own, *clients_among(options, {tool.name for tool in own})) if options.client_tools else own
     return Plan(
         model=options.model,
         instructions=write_instructions(options.instructions, specs, options.mode),
-        tools=tuple([function_tool(spec) for spec in specs]),
-        tool_choice=_choice(options, specs, has_called=has_called) if specs else None,
-        parallel_calls=options.parallel_calls if specs else None,
+        tools=offered,
+        tool_choice=_choice(options, specs, has_called=has_called) if offered else None,
+        parallel_calls=options.parallel_calls if offered else None,
         sampling=options.sampling,
         max_output_tokens=options.max_output_tokens,
         output=options.output,
@@ -41,6 +43,11 @@ def make_plan(options: RunOptions, tools: Iterable[Tool], *, has_called: bool = 
         response_transforms=settings.response_transforms,
         fallbacks=options.fallbacks,
     )
+
+
+def clients_among(options: RunOptions, taken: Container[str]) -> list[FunctionTool]:
+    """The caller's tools; where one is called like one of ours, ours is meant."""
+    return [tool for tool in options.client_tools if tool.name not in taken]
 
 
 def write_instructions(instructions: str, specs: Iterable[ToolSpec], mode: str) -> str:

@@ -46,7 +46,7 @@ from groundwire.runtime.runs.judging import (
     refusal_text,
 )
 from groundwire.runtime.runs.outputs import ask_again, read_output
-from groundwire.runtime.runs.plans import digest_of, make_plan, to_request, to_send_options
+from groundwire.runtime.runs.plans import clients_among, digest_of, make_plan, to_request, to_send_options
 from groundwire.runtime.runs.prompts import say_for_user
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
@@ -175,8 +175,10 @@ class Runner:
         """Do what was decided; the outcome if that was the end of it."""
         match judgement:
             case Carry():
-                await self._carry(state, turn)
-                return Outcome.AWAITING_APPROVAL if state.waiting else None
+                has_clients = await self._carry(state, turn)
+                if state.waiting:
+                    return Outcome.AWAITING_APPROVAL
+                return Outcome.CLIENT_CALLS if has_clients else None
             case Repair():
                 return self._repair(state, judgement)
             case Finish():
@@ -281,8 +283,13 @@ class Runner:
         state.record(Added(items=items, reason=wanted.outcome, without_tools=without_tools, is_repair=True))
         return None
 
-    async def _carry(self, state: RunState, turn: Turn) -> None:
+    async def _carry(self, state: RunState, turn: Turn) -> bool:
+        """Whether there are calls of the caller's own tools, which stay open."""
         calls, settings = state.open_calls, state.options.settings
+        if state.options.client_tools:
+            taken = {tool.spec.wire_name for tool in turn.offered()}
+            clients = {tool.name for tool in clients_among(state.options, taken)}
+            calls = tuple(item for item in calls if item.call.name not in clients)
         # What was said is written before anything happens that cannot be repeated: with its reservation, or first.
         if not (self._has_one_store and all(is_unguarded_action(turn, item.call.name) for item in calls)):
             await self._write(state)
@@ -299,9 +306,11 @@ class Runner:
                 items.append(shown_item(item.call, carried[0], settings))
         if waiting:
             state.record(Paused(waiting=waiting))
-            return
+            return False
+        has_clients = len(calls) < len(state.open_calls)
         state.record(Resulted(items=tuple(items)))
         turn.awaited = {}
+        return has_clients
 
     def _exceeded(self, state: RunState) -> Outcome | None:
         limits = state.options.limits
@@ -317,7 +326,7 @@ class Runner:
 
     async def _end(self, state: RunState, turn: Turn, outcome: Outcome) -> None:
         text = _final_text(state, outcome)
-        if not text and state.options.notices:
+        if not text and state.options.notices and outcome is not Outcome.CLIENT_CALLS:
             text = notice_for(outcome)
         state.record(
             Ended(

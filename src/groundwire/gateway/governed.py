@@ -1,0 +1,231 @@
+"""Requests that name tools of the server: the loop runs here, under every guarantee of the runtime.
+
+The caller's own tools are offered beside ours and handed back when they are called; ours are carried out, and their
+calls and results stay here. To the endpoints it looks like a model that takes a little longer.
+"""
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from typing import Any, TypeAlias
+
+from msgspec import Struct, to_builtins
+
+from groundwire.agent import Agent
+from groundwire.codecs.wire.building import deltas_of
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import ProviderError, WireError
+from groundwire.contracts.events import CallFinished, CallProgress, CallStarted, Event, RunEnded, TextDelta
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.messages import CallItem, Item, Message, TextPart
+from groundwire.contracts.replies import (
+    Finish,
+    FinishReason,
+    ItemEnded,
+    Reply,
+    ReplyEnded,
+    ReplyPart,
+    ReplyStarted,
+    ReplyTextDelta,
+    Usage,
+)
+from groundwire.contracts.requests import FunctionTool, ModelRequest, NativeTool, ToolChoice
+from groundwire.contracts.runs import Outcome
+from groundwire.runtime.policies.access import is_callable_by, matches_any, parse_names
+from groundwire.runtime.runs.history import load_run
+
+TOOLS_HEADER = "x-groundwire-tools"
+SESSION_HEADER = "x-groundwire-session-id"
+
+_OURS = "groundwire"
+_FINISHES = {
+    Outcome.CLIENT_CALLS: FinishReason.TOOL_CALLS,
+    Outcome.CUT_OFF: FinishReason.LENGTH,
+    Outcome.REFUSED: FinishReason.CONTENT_FILTER,
+    Outcome.TOKEN_LIMIT: FinishReason.LENGTH,
+}
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """What our tools are doing, for those who watch a stream."""
+
+    event: str
+    name: str
+    call_id: str
+
+
+class Governing(Struct, frozen=True, kw_only=True):
+    """Which of our tools one request may use, and on whose behalf."""
+
+    names: tuple[str, ...]
+    tenant: str
+    session: str | None = None
+    actor: str = ""
+
+
+GovernedPart: TypeAlias = ReplyPart | Progress
+
+
+def patterns_in(request: ModelRequest) -> tuple[str, ...]:
+    """The names and globs of our tools that stand among a request's tools, in whatever way its dialect puts them."""
+    found: list[str] = []
+    for place, tool in enumerate(request.tools):
+        if isinstance(tool, NativeTool) and _is_ours(tool):
+            found.extend(_names_of(tool.value, f"tools[{place}]"))
+    return tuple(found)
+
+
+def _is_ours(tool: NativeTool) -> bool:
+    return tool.value.get("type") == _OURS or _OURS in tool.value
+
+
+def _names_of(value: JsonObject, path: str) -> Iterable[str]:
+    inner = value.get(_OURS)
+    given: Any = inner.get("name") if isinstance(inner, dict) else value.get("name")
+    if isinstance(given, list) and all(isinstance(name, str) for name in given):
+        return given
+    if not isinstance(given, str) or not given:
+        raise WireError("must be the name of a tool, or a pattern such as kb_*", path=f"{path}.name")
+    return parse_names(given) or ()
+
+
+def tools_of(agent: Agent, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """The tools that are meant; WireError for a pattern that none has. Hidden tools count as none."""
+    specs = [tool.spec for tool in agent.runtime.registry if is_callable_by(tool.spec, "model")]
+    for pattern in patterns:
+        if not any(matches_any(spec, (pattern,)) for spec in specs):
+            raise WireError(f"there is no tool {pattern!r} on this server", path="tools")
+    return tuple(spec.tool_id for spec in specs if matches_any(spec, patterns))
+
+
+class GovernedModel:
+    """Answers one request. `items` are, when it is done, everything that was said and done."""
+
+    def __init__(self, agent: Agent, governing: Governing) -> None:
+        self._agent = agent
+        self._governing = governing
+        self.items: tuple[Item, ...] = ()
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        result = await self._agent.run(history=request.items, **self._options(request))
+        self.items = result.items
+        shown = [item for item in result.items if type(item) is Message and item.role == "assistant"]
+        return self._reply(request, result.outcome, result.text, result.failure, result.usage, shown, result.run_id)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[GovernedPart]:
+        said = _Said()
+        ended: RunEnded | None = None
+        async with aclosing(self._agent.stream(history=request.items, **self._options(request))) as events:
+            async for event in events:
+                if isinstance(event, RunEnded):
+                    ended = event
+                    continue
+                for part in said.hear(event, request.model):
+                    yield part
+        if ended is None:
+            return
+        runtime = self._agent.runtime
+        self.items = (await load_run(runtime.store, runtime.clock, self._governing.tenant, ended.run_id)).new_items
+        for part in said.finished():
+            yield part
+        if not said.items and ended.text and ended.outcome != Outcome.PROVIDER_ERROR:
+            for spoken in (*said.hear(TextDelta(text=ended.text), request.model), *said.finished()):
+                yield spoken
+        outcome = Outcome(ended.outcome)
+        reply = self._reply(request, outcome, ended.text, ended.failure, ended.usage, said.items, ended.run_id)
+        for index in range(len(said.items), len(reply.items)):
+            for part in (*deltas_of(reply.items[index], index), ItemEnded(index=index, item=reply.items[index])):
+                yield part
+        yield ReplyEnded(reply=reply)
+
+    def _options(self, request: ModelRequest) -> dict[str, Any]:
+        governing = self._governing
+        clients = tuple(tool for tool in request.tools if isinstance(tool, FunctionTool))
+        settings: JsonObject = {"tool_allowlist": list(governing.names), "tool_failure_policy": "tolerated"}
+        if request.tool_choice is not None:
+            settings["tool_choice"] = _choice(request.tool_choice)
+        return {
+            "model": request.model,
+            "instructions": "".join(part.text for part in request.instructions),
+            "client_tools": clients,
+            "settings": settings,
+            "sampling": request.sampling,
+            "max_output_tokens": request.max_output_tokens,
+            "reasoning": request.reasoning,
+            "parallel_calls": request.parallel_calls,
+            "output": request.output,
+            "tenant": governing.tenant,
+            "session": governing.session,
+            "actor": governing.actor,
+        }
+
+    def _reply(
+        self,
+        request: ModelRequest,
+        outcome: Outcome,
+        text: str,
+        failure: Failure | None,
+        usage: Usage,
+        shown: Iterable[Item],
+        run_id: str,
+    ) -> Reply:
+        if outcome is Outcome.PROVIDER_ERROR:
+            unknown = Failure(kind=FailureKind.SERVER, message="The model did not answer.", status=502)
+            raise ProviderError(failure or unknown)
+        clients = {tool.name for tool in request.tools if isinstance(tool, FunctionTool)}
+        items = [*shown] or ([Message(role="assistant", parts=(TextPart(text=text),))] if text else [])
+        if outcome is Outcome.CLIENT_CALLS:
+            items.extend(_open_calls(self.items, clients))
+        reason = _FINISHES.get(outcome, FinishReason.END)
+        return Reply(
+            reply_id=run_id,
+            model=request.model,
+            items=tuple(items),
+            finish=Finish(reason=reason, raw=outcome.value),
+            usage=usage,
+        )
+
+
+class _Said:
+    """The words of a run as the items of one reply: a message for each step that said something."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self._step: int | None = None
+        self._words: list[str] = []
+        self._has_begun = False
+
+    def hear(self, event: Event, model: str) -> Iterable[GovernedPart]:
+        if not self._has_begun:
+            self._has_begun = True
+            yield ReplyStarted(model=model)
+        if isinstance(event, TextDelta):
+            if event.step != self._step:
+                yield from self.finished()
+                self._step = event.step
+            self._words.append(event.text)
+            yield ReplyTextDelta(index=len(self.items), text=event.text)
+        elif isinstance(event, CallStarted):
+            yield Progress(event=event.event, name=event.call.name, call_id=event.call.call_id)
+        elif isinstance(event, (CallProgress, CallFinished)):
+            yield Progress(event=event.event, name=event.name, call_id=event.call_id)
+
+    def finished(self) -> Iterable[ReplyPart]:
+        if self._words:
+            message = Message(role="assistant", parts=(TextPart(text="".join(self._words)),))
+            self._words = []
+            self.items.append(message)
+            yield ItemEnded(index=len(self.items) - 1, item=message)
+
+
+def _open_calls(items: Iterable[Item], clients: set[str]) -> list[CallItem]:
+    """The caller's calls: only the last step of a run can hold any."""
+    return [item for item in items if type(item) is CallItem and item.call.name in clients]
+
+
+def _choice(choice: ToolChoice) -> Any:
+    if not choice.names:
+        return choice.mode
+    tools = [{"type": "function", "name": name} for name in choice.names]
+    if choice.mode == "required" and len(tools) == 1:
+        return tools[0]
+    return to_builtins({"type": "allowed_tools", "mode": choice.mode, "tools": tools})
