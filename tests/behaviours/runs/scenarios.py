@@ -357,6 +357,16 @@ OUTCOMES = [
     ),
     pytest.param(
         Scenario(
+            (calls(OSLO, Ask("local_time", {})),),
+            Outcome.CLIENT_CALLS,
+            "",
+            results=(OK,),
+            options={"client_tools": [{"kind": "function", "name": "local_time", "parameters": {"type": "object", "properties": {}}}]},
+        ),
+        id="client_calls",
+    ),
+    pytest.param(
+        Scenario(
             (calls(Ask("book_table", {"place": "Nonna's"})),),
             Outcome.AWAITING_APPROVAL,
             "This needs somebody's agreement before it can go on.",
