@@ -243,17 +243,19 @@ async def test_an_unknown_model_is_named_in_the_callers_own_dialect(gateway, pat
 
 @pytest.mark.parametrize("path", ENDPOINTS)
 async def test_a_body_that_is_too_long_is_a_413_and_one_that_just_fits_is_read(gateway, path):
-    async with gateway("x", upstream="gemini", server=ServerSettings(max_body=2048)) as running:
-        async with httpx.AsyncClient(base_url=running.url) as client:
-            path = path.format(model="gemini-3-flash")
-            fits = await client.post(path, content=b"{" + b" " * 2046 + b"}")
-            too_long = await client.post(path, content=b"{" + b" " * 2047 + b"}")
+    async def pieces():
+        for _ in range(3):
+            yield b" " * 1000
 
-            async def pieces():
-                for _ in range(3):
-                    yield b" " * 1000
-
-            in_pieces = await client.post(path, content=pieces())
+    path = path.format(model="gemini-3-flash")
+    small = ServerSettings(max_body=2048)
+    async with (
+        gateway("x", upstream="gemini", server=small) as running,
+        httpx.AsyncClient(base_url=running.url) as client,
+    ):
+        fits = await client.post(path, content=b"{" + b" " * 2046 + b"}")
+        too_long = await client.post(path, content=b"{" + b" " * 2047 + b"}")
+        in_pieces = await client.post(path, content=pieces())
     assert (fits.status_code, too_long.status_code, in_pieces.status_code) == (400, 413, 413)
     assert "error" in too_long.json()
 

@@ -39,10 +39,7 @@ async def served(store, upstream, folder):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environ = {**os.environ, **upstream.environment, "GROUNDWIRE_STORE": store, "GROUNDWIRE_DEFAULT_PROVIDER": "gemini"}
-    command = [sys.executable, "-m", "groundwire", "serve", "--port", str(port)]
-    process = subprocess.Popen(
-        command, env=environ, cwd=folder, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    process = start(["serve", "--port", str(port)], environ, folder)
     try:
         await answering(port, process)
         yield f"http://127.0.0.1:{port}", lambda: os.killpg(process.pid, signal.SIGKILL)
@@ -50,6 +47,13 @@ async def served(store, upstream, folder):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+def start(arguments, environ, folder):
+    command = [sys.executable, "-m", "groundwire", *arguments]
+    return subprocess.Popen(
+        command, env=environ, cwd=folder, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
 
 
 async def answering(port, process):
