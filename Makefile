@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check bench requirements docs format clean rebuild
+.PHONY: help setup run test check bench bench-gateway requirements docs format clean rebuild
 
 # The stamp holds the Python version and the folder it was made for: an environment made by another version, or copied
 # from elsewhere, is rebuilt. When PYTHON is not named, a working environment is kept whatever version made it.
@@ -25,7 +25,7 @@ $(READY): rebuild
 endif
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make .venv with everything the other targets need
 
@@ -70,6 +70,12 @@ $(PEERS)/ready: bench/peers.txt | $(READY)
 
 bench: setup $(PEERS)/ready ## Measure against the bare equivalents and peers (ARGS are passed on)
 	@PEERS=$(PEERS) $(BIN)/python -m bench $(ARGS)
+
+# Portkey is measured where npm is.
+bench-gateway: setup $(PEERS)/ready ## Measure the gateway beside other gateways (needs wrk)
+	@command -v npm > /dev/null && test ! -d $(PEERS)/portkey && mkdir -p $(PEERS)/portkey && \
+		(cd $(PEERS)/portkey && npm install --silent --no-fund --no-audit @portkey-ai/gateway) || true
+	@PEERS=$(PEERS) $(BIN)/python -m bench.gateway $(ARGS)
 
 requirements: setup ## Print which requirements are proved, context or open
 	@$(BIN)/python -m scripts.requirements $(ARGS)

@@ -1,0 +1,1 @@
+"""The gateway under load, beside other gateways: see __main__."""
