@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from time import perf_counter_ns
+from typing import Any
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import GroundwireError, ProviderError
 from groundwire.contracts.messages import ResultItem
-from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, WireWarning
+from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
 from groundwire.gateway.failing import headers_for, write_failure
 from groundwire.gateway.forwarding import pass_on
@@ -157,33 +158,47 @@ class ModelDoor:
             if question.array
             else self._codec.StreamEncoder(request=question.shown, created=question.created)
         )
-        asking: AsyncGenerator[GovernedPart] = (
-            self._services.models.stream(question.request, self._options(question.request))
+        asking: AsyncGenerator[Any] = (
+            self._services.models.batches(question.request, self._options(question.request))
             if question.governed is None
-            else question.governed.stream(question.request)
+            else question.governed.batches(question.request)
         )
-        async with aclosing(asking) as parts:
-            first = await anext(parts)
+        async with aclosing(asking) as batches:
+            first = await anext(batches)
             await exchange.stream(
-                200, self._stream_headers(exchange, question), self._pieces(question, first, parts, encoder)
+                200, self._stream_headers(exchange, question), self._pieces(question, first, batches, encoder)
             )
 
     async def _pieces(
-        self, question: Question, first: GovernedPart, parts: AsyncGenerator[GovernedPart], encoder: ReplyEncoder
+        self,
+        question: Question,
+        first: list[GovernedPart],
+        batches: AsyncGenerator[list[GovernedPart]],
+        encoder: ReplyEncoder,
     ) -> AsyncIterator[bytes]:
-        part: GovernedPart | None = first
+        """What came together goes on together; the end only when the turn is kept."""
+        batch: list[GovernedPart] | None = first
         try:
-            while part is not None:
-                if type(part) is ReplyEnded:
-                    part = ReplyEnded(reply=self._as_ours(part.reply, question)) if question.reply_id else part
-                    await self._end(question, part.reply, None)
-                elif type(part) is ReplyStarted and question.reply_id:
-                    part = replace(part, reply_id=question.reply_id)
-                yield self._progress(part, question) if isinstance(part, Progress) else encoder.feed(part)
-                part = await anext(parts, None)
+            while batch is not None:
+                if len(batch) == 1 and type(batch[0]) is ReplyTextDelta:
+                    yield encoder.feed(batch[0])
+                else:
+                    yield b"".join([await self._piece(part, question, encoder) for part in batch])
+                batch = await anext(batches, None)
         except ProviderError as error:
             yield encoder.feed(ReplyFailed(failure=error.failure))
         yield encoder.finish()
+
+    async def _piece(self, part: GovernedPart, question: Question, encoder: ReplyEncoder) -> bytes:
+        if isinstance(part, Progress):
+            return self._progress(part, question)
+        if type(part) is ReplyEnded:
+            if question.reply_id:
+                part = ReplyEnded(reply=self._as_ours(part.reply, question))
+            await self._end(question, part.reply, None)
+        elif type(part) is ReplyStarted and question.reply_id:
+            part = replace(part, reply_id=question.reply_id)
+        return encoder.feed(part)
 
     def _progress(self, progress: Progress, question: Question) -> bytes:
         """A comment within the stream, which clients of server-sent events pass by; Google's own does not."""

@@ -111,7 +111,7 @@ class GovernedModel:
         shown = [item for item in result.items if type(item) is Message and item.role == "assistant"]
         return self._reply(request, result.outcome, result.text, result.failure, result.usage, shown, result.run_id)
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[GovernedPart]:
+    async def batches(self, request: ModelRequest) -> AsyncGenerator[list[GovernedPart]]:
         said = _Said()
         ended: RunEnded | None = None
         async with aclosing(self._agent.stream(history=request.items, **self._options(request))) as events:
@@ -119,23 +119,21 @@ class GovernedModel:
                 if isinstance(event, RunEnded):
                     ended = event
                     continue
-                for part in said.hear(event, request.model):
-                    yield part
+                if heard := [*said.hear(event, request.model)]:
+                    yield heard
         if ended is None:
             return
         runtime = self._agent.runtime
         self.items = (await load_run(runtime.store, runtime.clock, self._governing.tenant, ended.run_id)).new_items
-        for part in said.finished():
-            yield part
+        last: list[GovernedPart] = [*said.finished()]
         if not said.items and ended.text and ended.outcome != Outcome.PROVIDER_ERROR:
-            for spoken in (*said.hear(TextDelta(text=ended.text), request.model), *said.finished()):
-                yield spoken
+            last += said.hear(TextDelta(text=ended.text), request.model)
+            last += said.finished()
         outcome = Outcome(ended.outcome)
         reply = self._reply(request, outcome, ended.text, ended.failure, ended.usage, said.items, ended.run_id)
         for index in range(len(said.items), len(reply.items)):
-            for part in (*deltas_of(reply.items[index], index), ItemEnded(index=index, item=reply.items[index])):
-                yield part
-        yield ReplyEnded(reply=reply)
+            last += [*deltas_of(reply.items[index], index), ItemEnded(index=index, item=reply.items[index])]
+        yield [*last, ReplyEnded(reply=reply)]
 
     def _options(self, request: ModelRequest) -> dict[str, Any]:
         governing = self._governing

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from functools import lru_cache, partial
 from random import Random
-from typing import Any
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -42,9 +42,16 @@ from groundwire.providers.transport import HttpRequest, HttpResponse, Transport,
 
 _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 _NO_OPTIONS = SendOptions()
+
+Batch: TypeAlias = list[ReplyPart]
+"""The parts of a reply that arrived in one piece."""
 _ERROR, _FAILED = b"error", b"failed"
 """One of these stands in every answer that reports a failure with the status of a success."""
 _NO_HEADERS: Mapping[str, str] = {}
+
+
+def _says_something(batch: Batch) -> bool:
+    return bool(batch) and type(batch[-1]) is not ReplyStarted
 
 
 def _url_of(endpoint: Endpoint, model: str, stream: bool) -> str:  # noqa: FBT001 - a cache's key
@@ -83,21 +90,27 @@ class HttpProvider:
                 await self._wait_or_give_up(attempt, error)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
+        async with aclosing(self.batches(request, options)) as batches:
+            async for batch in batches:
+                for part in batch:
+                    yield part
+
+    async def batches(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[Batch]:
+        """The same, with the pieces together that came together: whoever passes them on need not part them."""
         if (
             options.response_transforms and self.endpoint.dialect == "openai-chat"
         ):  # they look at the whole message, so there is nothing to pass on before
-            for part in parts_of(await self.complete(request, options)):
-                yield part
+            yield parts_of(await self.complete(request, options))
             return
         encoded = self._encode(request if request.stream else replace(request, stream=True), options)
         attempt = 1
         while True:
             passed_on = False
             try:
-                async with aclosing(self._stream_once(request, encoded, options)) as parts:
-                    async for part in parts:
+                async with aclosing(self._stream_once(request, encoded, options)) as batches:
+                    async for batch in batches:
                         passed_on = True
-                        yield part
+                        yield batch
                 return
             except ProviderError as error:
                 if passed_on:
@@ -177,35 +190,37 @@ class HttpProvider:
 
     async def _stream_once(
         self, request: ModelRequest, encoded: Encoded, options: SendOptions
-    ) -> AsyncGenerator[ReplyPart]:
+    ) -> AsyncGenerator[Batch]:
         response = await self._post(dump(encoded.body), request.model, stream=True, seconds=options.timeout)
         if response.status >= 300:
             data = await self._read_error(response)
             raise self._failed(self._codec.decode_error(response.status, data, response.headers), response)
         content_type = response.headers.get("content-type", "")
         if "event-stream" not in content_type and not ("json" in content_type and self.endpoint.dialect == "gemini"):
-            for part in await self._unstreamed(response, encoded, options):
-                yield part
+            yield await self._unstreamed(response, encoded, options)
             return
         passed_on = False
-        held: ReplyPart | None = None  # a beginning is passed on with what follows: until then it can be asked again
-        async with aclosing(self._parts(response, encoded)) as parts:  # a failure must not leave the connection open
-            async for part in parts:
-                if isinstance(part, ReplyStarted):
-                    held = part
-                    continue
-                if isinstance(part, ReplyFailed):
-                    raise self._failed(part.failure, response)
-                if isinstance(part, ReplyEnded) and not passed_on:
-                    self._refuse_nothing(part.reply, response)
-                if held is not None:
-                    yield held
-                    held = None
-                passed_on = True
-                if isinstance(part, ReplyEnded):
-                    yield ReplyEnded(reply=replace(part.reply, warnings=(*encoded.warnings, *part.reply.warnings)))
-                else:
-                    yield part
+        due: Batch = []  # a beginning is passed on with what follows: until then it can be asked again
+        async with aclosing(
+            self._received(response, encoded)
+        ) as received:  # a failure must not leave the connection open
+            async for batch in received:
+                for part in batch:
+                    if isinstance(part, ReplyFailed):
+                        if _says_something(due):
+                            yield due
+                        raise self._failed(part.failure, response)
+                    if isinstance(part, ReplyEnded):
+                        if not passed_on and not _says_something(due):
+                            self._refuse_nothing(part.reply, response)
+                        if encoded.warnings:
+                            noted = (*encoded.warnings, *part.reply.warnings)
+                            part = ReplyEnded(reply=replace(part.reply, warnings=noted))  # noqa: PLW2901 - the same end
+                    due.append(part)
+                if _says_something(due):
+                    passed_on = True
+                    yield due
+                    due = []
 
     def _refuse_nothing(self, reply: Reply, response: HttpResponse) -> None:
         """An answer that failed or broke off before it said anything is worth another try."""
@@ -216,18 +231,18 @@ class HttpProvider:
         failure = Failure(kind=FailureKind.BAD_RESPONSE, message=message, status=502, code=reply.finish.detail)
         raise self._failed(failure, response)
 
-    async def _parts(self, response: HttpResponse, encoded: Encoded) -> AsyncGenerator[ReplyPart]:
-        decoder: Any = self._codec.StreamDecoder(names=encoded.names)
+    async def _received(self, response: HttpResponse, encoded: Encoded) -> AsyncGenerator[Batch]:
+        decoder = self._codec.StreamDecoder(names=encoded.names)
         try:
             async for chunk in response.chunks():
-                for part in decoder.feed(chunk):
-                    yield part
+                if batch := decoder.feed(chunk):
+                    yield batch
         except TransportError as error:
             raise unreachable(error, self.endpoint.name) from None
         finally:
             await response.close()
-        for part in decoder.finish():
-            yield part
+        if batch := decoder.finish():
+            yield batch
 
     async def _unstreamed(self, response: HttpResponse, encoded: Encoded, options: SendOptions) -> list[ReplyPart]:
         """A server that ignores the wish for a stream and answers in one piece, or a proxy with a page of its own."""

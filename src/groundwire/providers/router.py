@@ -4,7 +4,7 @@ What an earlier model said goes along to a fallback; its private data (signature
 other model can read it. What was meant for one provider only (its own options and tools) stays there.
 """
 
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Protocol, TypeAlias, cast
 
@@ -28,6 +28,8 @@ _FINAL = frozenset(
 
 _Failed: TypeAlias = tuple[str, ProviderError]
 """A model by the name that it was asked for, and what came of it."""
+
+Batches: TypeAlias = Callable[[ModelRequest, SendOptions], AsyncGenerator[list[ReplyPart]]]
 
 _NO_OPTIONS = SendOptions()
 
@@ -73,6 +75,15 @@ class ModelRouter:
         raise _summary(failed)
 
     async def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
+        async with aclosing(self.batches(request, options)) as batches:
+            async for batch in batches:
+                for part in batch:
+                    yield part
+
+    async def batches(
+        self, request: ModelRequest, options: SendOptions = _NO_OPTIONS
+    ) -> AsyncGenerator[list[ReplyPart]]:
+        """The same, with the pieces together that came together."""
         self._check(request, options)
         failed: list[_Failed] = []
         for name in self._names(request, options):
@@ -80,14 +91,10 @@ class ModelRouter:
             try:
                 route, provider = self._find(name)
                 addressed = self._addressed(request, route, is_fallback=bool(failed))
-                async with aclosing(provider.stream(addressed, options)) as parts:
-                    async for part in parts:
+                async with aclosing(_batches(provider, addressed, options)) as batches:
+                    async for batch in batches:
                         passed_on = True
-                        if failed and isinstance(part, ReplyEnded):
-                            notes = (*_notes(route, failed), *part.reply.warnings)
-                            yield ReplyEnded(reply=replace(part.reply, warnings=notes))
-                        else:
-                            yield part
+                        yield [_noted(part, route, failed) for part in batch] if failed else batch
             except ProviderError as error:
                 if passed_on:
                     raise
@@ -206,6 +213,25 @@ def _summary(failed: list[_Failed]) -> ProviderError:
         return told
     message = " ".join(["No model answered.", *(f"{name}: {error.message}" for name, error in failed)])
     return ProviderError(replace(told.failure, message=message), hint=told.hint)
+
+
+def _batches(provider: Provider, request: ModelRequest, options: SendOptions) -> AsyncGenerator[list[ReplyPart]]:
+    batches: Batches | None = getattr(provider, "batches", None)
+    return _one_by_one(provider, request, options) if batches is None else batches(request, options)
+
+
+async def _one_by_one(
+    provider: Provider, request: ModelRequest, options: SendOptions
+) -> AsyncGenerator[list[ReplyPart]]:
+    async with aclosing(provider.stream(request, options)) as parts:
+        async for part in parts:
+            yield [part]
+
+
+def _noted(part: ReplyPart, route: Route, failed: list[_Failed]) -> ReplyPart:
+    if not isinstance(part, ReplyEnded):
+        return part
+    return ReplyEnded(reply=replace(part.reply, warnings=(*_notes(route, failed), *part.reply.warnings)))
 
 
 def _notes(route: Route, failed: list[_Failed]) -> tuple[WireWarning, ...]:
