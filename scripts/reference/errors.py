@@ -101,6 +101,14 @@ WHAT_TO_DO = {
     "ProviderError": "Look at its `failure`: kind, status, and how long to wait.",
     "StoreUnavailable": "Try again; the hint says what to look at.",
     "NotFound": "List what there is; somebody else may have decided it.",
+    "AccessError": "The classes below say what is wrong with the key.",
+    "KeyMissing": "Send a key, in any of the ways that [keys](../guides/keys.md#sending-a-key) names.",
+    "KeyUnknown": "Check the key, and that the server uses the store that it was made in.",
+    "KeyExpired": "Make a new key with `groundwire keys create`.",
+    "KeyRevoked": "Make a new key with `groundwire keys create`.",
+    "NotAllowed": "Use what the key allows, or make one that allows more.",
+    "RateLimited": "Wait for `retry_after` seconds.",
+    "BudgetExhausted": "Wait for `retry_after` seconds, or make a key with a larger budget.",
 }
 
 

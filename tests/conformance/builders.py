@@ -3,6 +3,7 @@
 from typing import Any
 
 from groundwire.contracts.audit import Chain, ChainReport, ChainVerifier
+from groundwire.contracts.keys import ApiKey, KeySpend
 from groundwire.contracts.ports import Store
 from groundwire.contracts.records import (
     AuditEntry,
@@ -144,6 +145,29 @@ def run(name: str = "run_1", **fields: Any) -> Run:
 
 def run_entries(first: int, *bodies: bytes) -> list[RunEntry]:
     return [RunEntry(seq=seq, body=body, created_at=float(seq)) for seq, body in enumerate(bodies, first)]
+
+
+def api_key(label: str = "1", **fields: Any) -> ApiKey:
+    return ApiKey(
+        **{
+            "key_id": f"key_{label}",
+            "tenant": "acme",
+            "name": f"key {label}",
+            "digest": f"digest_{label}",
+            "prefix": f"gw_{label}",
+            "scopes": ("models", "tools"),
+            "created_at": 1.0,
+            **fields,
+        }
+    )
+
+
+def request_of(key: ApiKey, now: float) -> KeySpend:
+    return KeySpend(key_id=key.key_id, limits=key.limits, must_fit=True, requests=1, now=now)
+
+
+def answer_of(key: ApiKey, now: float, *, tokens: int = 0, money: float = 0.0) -> KeySpend:
+    return KeySpend(key_id=key.key_id, limits=key.limits, must_fit=False, tokens=tokens, money=money, now=now)
 
 
 async def verify(store: Store, *, checkpoints: tuple[AuditHead, ...] = (), chain: Chain | None = None) -> ChainReport:

@@ -7,10 +7,21 @@ import signal
 import sys
 from collections import Counter
 
+from groundwire.contracts.keys import KeyLimit
 from groundwire.contracts.ports import Store
 from groundwire.contracts.records import Charge, Reserved
 from groundwire.store import open_url
-from tests.conformance.builders import closing, effect, ending, reservation, run, run_entries
+from tests.conformance.builders import (
+    answer_of,
+    api_key,
+    closing,
+    effect,
+    ending,
+    request_of,
+    reservation,
+    run,
+    run_entries,
+)
 
 
 async def reserve(store: Store, name: str) -> None:
@@ -24,6 +35,26 @@ async def charge(store: Store, name: str) -> None:
     limit = (Charge(name="spend", scope="day", max=70.0),)
     wanted = (store.reserve(reservation(f"{name}_{number}", charges=limit)) for number in range(50))
     print(Counter(type(outcome).__name__ for outcome in await asyncio.gather(*wanted))["Reserved"])
+
+
+LIMITED = api_key(limits=(KeyLimit("requests", 70, "hour"), KeyLimit("requests", 1000, "day")))
+
+
+async def spend(store: Store, name: str) -> None:
+    """Use one key, 50 times at once; how often that was allowed."""
+    outcomes = await asyncio.gather(*(store.spend(request_of(LIMITED, 1.0)) for _ in range(50)))
+    print(outcomes.count(None))
+
+
+async def charge_key(store: Store, name: str) -> None:
+    """Charge many keys in an order of one's own, 100 answers at once."""
+    keys = [api_key(str(number), limits=(KeyLimit("money", 1, "month"),)) for number in range(10)]
+    wanted = (key for _ in range(10) for key in (keys if name.endswith("0") else reversed(keys)))
+    await asyncio.gather(*(store.spend(answer_of(key, 1.0, money=0.1)) for key in wanted))
+
+
+async def revoke(store: Store, name: str) -> None:
+    print(await store.revoke_key("acme", "key_1", now=5.0))
 
 
 async def write(store: Store, name: str) -> None:
@@ -92,6 +123,9 @@ COMMANDS = {
     "write-until-killed": write_until_killed,
     "reserve": reserve,
     "charge": charge,
+    "spend": spend,
+    "charge-key": charge_key,
+    "revoke": revoke,
     "write": write,
     "append": append,
     "die-after-append": die_after_append,

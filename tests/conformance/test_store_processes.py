@@ -9,9 +9,11 @@ import sys
 import pytest
 
 from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.keys import KeyLimit
 from groundwire.contracts.records import EffectStatus
 from groundwire.store.postgres import PostgresStore
-from tests.conformance.builders import run, run_entries, verify
+from tests.conformance.builders import api_key, run, run_entries, verify
+from tests.conformance.child import LIMITED
 
 
 @pytest.fixture
@@ -57,6 +59,32 @@ def test_charges_of_three_processes_stop_exactly_at_the_limit(children):
     said, ended = children("charge", 3)
     assert ended == [0, 0, 0]
     assert sum(map(int, said)) == 70
+
+
+async def test_requests_of_three_processes_with_one_key_stop_exactly_at_its_limit(children, shared):
+    await shared.create_key(LIMITED)
+    said, ended = children("spend", 3)
+    assert ended == [0, 0, 0]
+    assert sum(map(int, said)) == 70
+    assert await shared.key_usage(LIMITED, now=1.0) == [70, 70]
+
+
+async def test_answers_of_two_processes_are_all_counted_whatever_their_order(children, shared):
+    keys = [api_key(str(number), limits=(KeyLimit("money", 1, "month"),)) for number in range(10)]
+    for key in keys:
+        await shared.create_key(key)
+    assert children("charge-key", 2)[1] == [0, 0]
+    assert [await shared.key_usage(key, now=1.0) for key in keys] == [[2.0]] * 10
+
+
+async def test_a_key_that_another_process_revokes_moves_the_version_on_and_is_revoked_here(children, shared):
+    await shared.create_key(api_key())
+    before = await shared.keys_version()
+    assert children("revoke", 2)[0].count("True") == 1
+    async with asyncio.timeout(10):
+        while await shared.keys_version() == before:  # noqa: ASYNC110 - a server tells of it when the loop next listens
+            await asyncio.sleep(0)
+    assert (await shared.find_key("digest_1")).revoked_at == 5.0
 
 
 async def test_records_of_three_processes_form_one_chain(children, shared):

@@ -1,9 +1,11 @@
 import pytest
 
+from groundwire.contracts.errors import StoreError
 from groundwire.contracts.records import Charge, EffectStatus
 from groundwire.contracts.runs import RESUMABLE
 from groundwire.store import MemoryStore
 from tests.conformance.builders import (
+    api_key,
     call,
     closing,
     confirmation,
@@ -115,3 +117,13 @@ async def test_many_runs_that_go_on_are_all_kept():
     for number in range(MOST * 2):
         await store.create_run(run(str(number)), [])
     assert len(await store.list_runs("acme", limit=1000)) == MOST * 2
+
+
+async def test_keys_are_bounded_but_none_is_ever_dropped():
+    store = MemoryStore(max_rows=MOST)
+    for number in range(MOST):
+        await store.create_key(api_key(str(number)))
+    with pytest.raises(StoreError):
+        await store.create_key(api_key("more"))
+    assert len(await store.list_keys("acme", limit=1000)) == MOST
+    assert await store.find_key("digest_0") == api_key("0")

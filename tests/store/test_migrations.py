@@ -10,7 +10,7 @@ from groundwire.store import open_url
 from groundwire.store.migrations import OWN, migrate, own_scripts
 from groundwire.store.postgres import PostgresTransaction
 from groundwire.store.sqlite import SqliteTransaction
-from tests.conformance.builders import run, run_entries, session
+from tests.conformance.builders import api_key, run, run_entries, session
 
 INSERT_ARTIFACT = "INSERT INTO artifacts (version, body) VALUES ($1, $2)"
 FIRST = "0001_tables.sql"
@@ -42,13 +42,15 @@ def early_url(request, tmp_path):
     return f"sqlite:///{tmp_path}/store.db"
 
 
-async def test_a_store_of_the_first_version_keeps_its_rows_and_gains_runs(early_url):
+async def test_a_store_of_the_first_version_keeps_its_rows_and_gains_runs_and_keys(early_url):
     store = open_url(early_url)
     await store.open()
     assert await store.load_artifact("v1") == b"kept"
     await store.create_session(session())
     await store.create_run(run(), run_entries(1, b"one"))
     assert await store.run_entries("acme", "run_1") == run_entries(1, b"one")
+    await store.create_key(api_key())
+    assert await store.find_key("digest_1") == api_key()
     await store.shut()
 
 

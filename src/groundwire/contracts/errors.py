@@ -13,14 +13,22 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     ├─ ProviderError         a model's provider refused or failed; `failure` says how
     ├─ StoreError            the store refused or cannot do something
     │  └─ StoreUnavailable   the store cannot be reached now
-    └─ NotFound              an approval, effect or session that was asked for does not exist, or was decided before
+    ├─ NotFound              an approval, effect, session or key that was asked for does not exist, or was decided before
+    └─ AccessError           a request to a server is not let in
+       ├─ KeyMissing         it carries no key, and the server wants one
+       ├─ KeyUnknown         nobody has made the key that it carries
+       ├─ KeyExpired         its key was valid until some time ago
+       ├─ KeyRevoked         somebody has taken its key back
+       ├─ NotAllowed         its key is good, but not for this; `subject` says what is missing: scope, model or tool
+       ├─ RateLimited        its key has made the requests, or used the tokens, of this window
+       └─ BudgetExhausted    its key has spent the money of this window
 
 Returned, when a tool's call fails: a `ToolResult` with an `ErrorType`. A handler asks for one by raising `ToolError`,
 which never leaves the dispatcher.
 """
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from groundwire.contracts.failures import Failure
 
@@ -172,6 +180,57 @@ class StoreUnavailable(StoreError):
 
 class NotFound(GroundwireError):
     code = "not_found"
+
+
+class AccessError(GroundwireError):
+    """A server does not do what a request asks. The message may be shown to its sender, and never holds a key."""
+
+    code = "access_error"
+
+
+class KeyMissing(AccessError):
+    code = "key_missing"
+
+
+class KeyUnknown(AccessError):
+    code = "key_unknown"
+
+
+class KeyExpired(AccessError):
+    code = "key_expired"
+
+
+class KeyRevoked(AccessError):
+    code = "key_revoked"
+
+
+class NotAllowed(AccessError):
+    code = "not_allowed"
+
+    def __init__(self, message: str, *, subject: Literal["scope", "model", "tool"], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.subject = subject
+
+
+class RateLimited(AccessError):
+    """`retry_after` is in seconds: until then no request with that key can pass."""
+
+    code = "rate_limited"
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+
+
+class BudgetExhausted(AccessError):
+    """`retry_after` is in seconds, as for RateLimited; but it is a person who decides about money."""
+
+    code = "budget_exhausted"
+
+    def __init__(self, message: str, *, retry_after: float, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
 
 
 class ToolError(Exception):

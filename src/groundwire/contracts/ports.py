@@ -6,6 +6,7 @@ from typing import Protocol
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.failures import Failure
+from groundwire.contracts.keys import ApiKey, KeySpend, OverLimit
 from groundwire.contracts.records import (
     Agreement,
     AuditEntry,
@@ -308,7 +309,42 @@ class RunStore(Protocol):
         ...
 
 
-class Store(SessionStore, EffectLedger, CallStore, ConfirmationStore, AuditStore, RunStore, Protocol):
+class KeyStore(Protocol):
+    """Keys to a server, and what was used of their limits. Counts hold for everybody who uses the key, anywhere."""
+
+    async def create_key(self, key: ApiKey) -> None:
+        """Store a new key, durably; a StoreError if there is one of that id or digest."""
+        ...
+
+    async def find_key(self, digest: str) -> ApiKey | None:
+        """The key with that digest, revoked ones too."""
+        ...
+
+    async def list_keys(self, tenant: str, *, before: str = "", limit: int = 50) -> list[ApiKey]:
+        """Newest first."""
+        ...
+
+    async def revoke_key(self, tenant: str, key_id: str, *, now: float) -> bool:
+        """Take a key back, durably; False when there is none or somebody has done so before."""
+        ...
+
+    async def keys_version(self) -> int:
+        """How often keys were changed, by anybody: what was read of them under this number still holds.
+
+        0 only while there has never been a key. Cheap enough to be asked at each request.
+        """
+        ...
+
+    async def spend(self, spend: KeySpend) -> OverLimit | None:
+        """Count on all limits of the key in one step, or refuse and count nothing."""
+        ...
+
+    async def key_usage(self, key: ApiKey, *, now: float) -> list[float]:
+        """What is used of each limit in its current window, in their order."""
+        ...
+
+
+class Store(SessionStore, EffectLedger, CallStore, ConfirmationStore, AuditStore, RunStore, KeyStore, Protocol):
     """One place for all state. Every process that opens the same store sees the same."""
 
     @property

@@ -1,5 +1,7 @@
 """Text from outside: models, handlers and their exceptions can put anything into a string. Pure."""
 
+from fnmatch import fnmatchcase
+
 NAME_CHARS = 256
 """Of a tool name that a model invented, this much is kept."""
 
@@ -19,3 +21,8 @@ def storable(text: str) -> str:
     if text.isascii() and "\x00" not in text:
         return text
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+
+
+def matches_glob(name: str, glob: str) -> bool:
+    """Only `*` and `?` stand for other characters: names may hold brackets, and must not be missed for that."""
+    return fnmatchcase(name, glob.replace("[", "[[]"))

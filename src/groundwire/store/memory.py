@@ -40,6 +40,7 @@ from groundwire.contracts.records import (
 from groundwire.contracts.runs import Run, RunEntry
 from groundwire.store.memory_chain import MemoryChain
 from groundwire.store.memory_effects import MemoryEffects
+from groundwire.store.memory_keys import MemoryKeys
 from groundwire.store.memory_runs import MemoryRuns
 from groundwire.store.memory_tables import bound, page
 from groundwire.store.rules import is_approved, is_lapsed, is_open
@@ -47,10 +48,11 @@ from groundwire.store.rules import is_approved, is_lapsed, is_open
 _BLOB_BYTES = 64 * 1024 * 1024
 
 
-class MemoryStore:
+class MemoryStore(MemoryKeys):
     """The port `Store` in memory. Audit entries get their hashes when somebody asks for the chain or flushes."""
 
     def __init__(self, chain: Chain | None = None, max_rows: int = 10_000) -> None:
+        super().__init__(max(max_rows, 10))
         self._lock = threading.RLock()  # loops in other threads may share it
         self._max_rows = max(max_rows, 10)
         self._sessions: dict[tuple[str, str], Session] = {}

@@ -12,7 +12,9 @@ from groundwire.contracts.errors import ConfigError, StoreError, StoreUnavailabl
 from groundwire.store.batches import TaskBatches
 from groundwire.store.databases import SqlDatabase
 from groundwire.store.migrations import OWN, SELECT_APPLIED, is_up_to_date, migrate, own_scripts
+from groundwire.store.postgres_watch import WatchedNumber
 from groundwire.store.sql_store import SqlStore
+from groundwire.store.statements import SELECT_KEYS_VERSION
 from groundwire.store.transactions import Durability, Program, Row, T, Transaction, Values
 from groundwire.store.writers import Writer
 
@@ -106,6 +108,7 @@ class PostgresEngine:
         self._writing: Any = None
         self._is_single = False
         self._is_up_to_date = False
+        self._keys = WatchedNumber(self._connect, SELECT_KEYS_VERSION, channel="groundwire_keys")
 
     async def open(self) -> None:
         if self._loop is not asyncio.get_running_loop():
@@ -126,6 +129,7 @@ class PostgresEngine:
             )
         self._drop([*self._idle, self._writing])
         self._idle, self._writing = [], None
+        self._keys.drop()
         self._opening, self._places = asyncio.Lock(), asyncio.Semaphore(_READERS)
         self._loop = loop
 
@@ -181,6 +185,7 @@ class PostgresEngine:
                 if connection is not None and not connection.is_closed():
                     await _close(connection)
         self._drop([*self._idle, self._writing])
+        self._keys.drop()
         self._idle, self._writing, self._loop = [], None, None
 
     # Writing
@@ -243,6 +248,16 @@ class PostgresEngine:
 
     async def fetch_dicts(self, sql: str, *values: object) -> list[dict[str, object]]:
         return [dict(row) for row in await self._read(sql, values)]
+
+    async def keys_version(self) -> int:
+        await self.open()
+        try:
+            return await self._keys.read()
+        except (self._driver.PostgresError, self._driver.InterfaceError, OSError) as error:
+            raise self.explain(error) from error
+
+    def forget_keys_version(self) -> None:
+        self._keys.forget()
 
     async def _read(self, sql: str, values: Sequence[object]) -> Any:
         async def read(connection: Any) -> Any:

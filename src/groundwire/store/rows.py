@@ -8,6 +8,7 @@ import msgspec
 
 from groundwire.contracts.canonical import canonical_json, dump_json, parse_json
 from groundwire.contracts.errors import GroundwireError, InvalidJson
+from groundwire.contracts.keys import ApiKey
 from groundwire.contracts.records import (
     AuditEntry,
     AuditRecord,
@@ -31,8 +32,10 @@ CONFIRMATION_FIELDS = Confirmation.__struct_fields__
 ENTRY_FIELDS = AuditEntry.__struct_fields__
 RUN_FIELDS = Run.__struct_fields__
 RUN_ENTRY_FIELDS = RunEntry.__struct_fields__
+KEY_FIELDS = ApiKey.__struct_fields__
 AUDIT_FIELDS = ("seq", "previous_hash", "hash", *ENTRY_FIELDS)
 
+_KEY_LISTS = ("scopes", "models", "tools", "default_tools", "limits")
 _OK = CALL_FIELDS.index("ok")
 _EXECUTED = CALL_FIELDS.index("executed")
 _STATUS = EFFECT_FIELDS.index("status")
@@ -113,6 +116,16 @@ def run_entry_values(run: Run, entry: RunEntry) -> tuple[object, ...]:
 
 def run_entry_of(row: Row) -> RunEntry:
     return RunEntry(**dict(zip(RUN_ENTRY_FIELDS, row, strict=True)))
+
+
+def key_values(key: ApiKey) -> tuple[object, ...]:
+    fields = msgspec.to_builtins(key)
+    return tuple(dump_json(fields[name]).decode() if name in _KEY_LISTS else fields[name] for name in KEY_FIELDS)
+
+
+def key_of(row: Row) -> ApiKey:
+    fields: dict[str, Any] = dict(zip(KEY_FIELDS, row, strict=True))
+    return msgspec.convert({**fields, **{name: parse_json(fields[name]) for name in _KEY_LISTS}}, ApiKey)
 
 
 def audit_values(record: AuditRecord) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ import msgspec
 
 from groundwire.contracts.canonical import canonical_json
 from groundwire.contracts.errors import InvalidJson, NotFound, StoreError
+from groundwire.contracts.keys import ApiKey
 from groundwire.contracts.records import (
     AuditEntry,
     AuditHead,
@@ -78,6 +79,10 @@ def appended(run: Run, entries: Sequence[RunEntry]) -> Run:
 
 def run_exists(run: Run) -> StoreError:
     return StoreError(f"there is already a run {run.run_id}", hint="A run is created once, and then appended to.")
+
+
+def key_exists(key: ApiKey) -> StoreError:
+    return StoreError(f"there is already a key {key.key_id}, or one with the same secret")
 
 
 def storable(closing: Closing) -> Closing:

@@ -31,6 +31,14 @@ class Reader(Protocol):
         """Like fetch, but text that is not UTF-8 comes back with surrogates instead of failing."""
         ...
 
+    async def keys_version(self) -> int:
+        """The number that each change of a key moves on; known without a round trip while nothing has changed."""
+        ...
+
+    def forget_keys_version(self) -> None:
+        """Ask again: this process has changed it."""
+        ...
+
 
 class SqlAccess:
     """What each part of the store is made of. All parts of one store share reader, writer and batches."""

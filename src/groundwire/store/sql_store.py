@@ -7,12 +7,13 @@ from groundwire.store.sql_audit import SqlAudit
 from groundwire.store.sql_calls import SqlCalls
 from groundwire.store.sql_confirmations import SqlConfirmations
 from groundwire.store.sql_effects import SqlEffects
+from groundwire.store.sql_keys import SqlKeys
 from groundwire.store.sql_runs import SqlRuns
 from groundwire.store.sql_sessions import SqlSessions
 from groundwire.store.writers import Writer
 
 
-class SqlStore(SqlSessions, SqlEffects, SqlCalls, SqlConfirmations, SqlAudit, SqlRuns):
+class SqlStore(SqlSessions, SqlEffects, SqlCalls, SqlConfirmations, SqlAudit, SqlRuns, SqlKeys):
     """One part per port. Open by itself when first used."""
 
     def __init__(self, reader: Reader, writer: Writer, batches: Batches, database: Database) -> None:

@@ -15,7 +15,7 @@ from groundwire.store.databases import SqlDatabase
 from groundwire.store.ledger import Links
 from groundwire.store.migrations import OWN, SELECT_APPLIED, is_up_to_date, migrate, own_scripts
 from groundwire.store.sql_store import SqlStore
-from groundwire.store.statements import BY_NUMBER
+from groundwire.store.statements import BY_NUMBER, SELECT_KEYS_VERSION
 from groundwire.store.transactions import Durability, Program, Row, T, Transaction, Values, drive
 from groundwire.store.works import Work
 from groundwire.store.writers import Writer
@@ -269,6 +269,13 @@ class SqliteEngine:
                 return await self._reads().fetch(sql, *values)
         except sqlite3.Error as error:
             raise self.explain(error) from error
+
+    async def keys_version(self) -> int:
+        version: int = (await self.fetch(SELECT_KEYS_VERSION))[0][0]
+        return version
+
+    def forget_keys_version(self) -> None:
+        """Reading it costs three microseconds, so it is not kept."""
 
     async def fetch_dicts(self, sql: str, *values: object) -> list[dict[str, object]]:
         try:

@@ -10,6 +10,7 @@ from groundwire.store.rows import (
     CALL_FIELDS,
     CONFIRMATION_FIELDS,
     EFFECT_FIELDS,
+    KEY_FIELDS,
     RUN_ENTRY_FIELDS,
     RUN_FIELDS,
     SESSION_FIELDS,
@@ -173,6 +174,17 @@ RUN_SEQ = "SELECT seq FROM runs WHERE tenant = $1 AND run_id = $2"
 _NEWEST_RUNS = "tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
 LIST_RUNS = f"SELECT {_RUN} FROM runs WHERE session_id = $4 AND {_NEWEST_RUNS}"
 LIST_ALL_RUNS = f"SELECT {_RUN} FROM runs {BY_NUMBER} WHERE {_NEWEST_RUNS}"
+
+# Keys
+INSERT_KEY = _insert("api_keys", KEY_FIELDS) + " ON CONFLICT DO NOTHING"
+FIND_KEY = f"SELECT {_columns(KEY_FIELDS)} FROM api_keys WHERE digest = $1"
+KEY_SEQ = "SELECT seq FROM api_keys WHERE tenant = $1 AND key_id = $2"
+LIST_KEYS = f"SELECT {_columns(KEY_FIELDS)} FROM api_keys WHERE tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
+REVOKE_KEY = "UPDATE api_keys SET revoked_at = $3 WHERE tenant = $1 AND key_id = $2 AND revoked_at IS NULL"
+SELECT_KEYS_VERSION = "SELECT version FROM key_changes WHERE id = 1"
+INSERT_KEY_USAGE = "INSERT INTO key_usage (key_id, place, start, used) VALUES ($1, $2, $3, $4)"
+SELECT_KEY_USAGE = "SELECT start, used FROM key_usage WHERE key_id = $1 ORDER BY place"
+UPDATE_KEY_USAGE = "UPDATE key_usage SET start = $3, used = $4 WHERE key_id = $1 AND place = $2"
 
 # The audit chain
 SELECT_HEAD = "SELECT seq, hash FROM audit_head WHERE id = 1"

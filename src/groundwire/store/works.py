@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
 
 from groundwire.contracts.errors import GroundwireError
+from groundwire.contracts.keys import KeySpend
 from groundwire.contracts.records import Closing, Reservation
 from groundwire.store.ledger import Links
 from groundwire.store.transactions import Transaction
@@ -14,7 +15,7 @@ Change: TypeAlias = Callable[[Transaction, Links], Awaitable[Any]]
 
 
 class Work:
-    """Exactly one of reservation, closing and change, or none of them: then it is a mere barrier.
+    """Exactly one of reservation, closing, change and spend, or none of them: then it is a mere barrier.
 
     `has_happened`: it tells of something that cannot be taken back, and is written even when its caller has gone.
     """
@@ -30,6 +31,7 @@ class Work:
         "outcome",
         "place",
         "reservation",
+        "spend",
     )
 
     def __init__(
@@ -38,14 +40,16 @@ class Work:
         reservation: Reservation | None = None,
         closing: Closing | None = None,
         change: Change | None = None,
+        spend: KeySpend | None = None,
         durable: bool = False,
         has_happened: bool = False,
     ) -> None:
         self.reservation = reservation
         self.closing = closing
         self.change = change
+        self.spend = spend
         self.durable = durable
-        self.has_happened = has_happened or closing is not None
+        self.has_happened = has_happened or closing is not None or (spend is not None and not spend.must_fit)
         self.place = 0
         self.outcome: Any = None
         self.error: GroundwireError | None = None
@@ -72,17 +76,18 @@ class Work:
 class Batch:
     """Works sorted by what has to be done for them.
 
-    Those whose caller has gone before their turn are left out, except for what has happened: the ends of calls, and
-    the entries of a run, also those that came with a reservation.
+    Those whose caller has gone before their turn are left out, except for what has happened: the ends of calls, what
+    an answer cost, and the entries of a run, also those that came with a reservation.
     """
 
-    __slots__ = ("changes", "closings", "durable", "plain", "takes_deferred", "works")
+    __slots__ = ("changes", "closings", "durable", "plain", "spends", "takes_deferred", "works")
 
     def __init__(self, works: Iterable[Work]) -> None:
         self.works: list[Work] = []
         self.plain: list[tuple[Work, Reservation]] = []
         self.changes: list[Work] = []
         self.closings: list[tuple[Work, Closing]] = []
+        self.spends: list[tuple[Work, KeySpend]] = []
         self.durable = False
         self.takes_deferred = False
         for work in works:
@@ -105,6 +110,8 @@ class Batch:
                 self.plain.append((work, reservation))
             else:
                 self.changes.append(work)
+        elif work.spend is not None:
+            self.spends.append((work, work.spend))
         elif work.change is not None:
             self.changes.append(work)
         else:
@@ -117,7 +124,7 @@ class Batch:
 
     @property
     def is_barrier(self) -> bool:
-        return not (self.plain or self.changes or self.closings)
+        return not (self.plain or self.spends or self.changes or self.closings)
 
 
 def _without_effect(reservation: Reservation) -> Reservation:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import GroundwireError, InvalidJson, StoreError, StoreUnavailable
 from groundwire.contracts.records import AuditHead, CallRecord, Closing
-from groundwire.store import ledger
+from groundwire.store import key_counts, ledger
 from groundwire.store import statements as sql
 from groundwire.store.ledger import Links
 from groundwire.store.rules import storable
@@ -123,7 +123,11 @@ class Writer:
             outcomes = await ledger.reserve_plain(transaction, [reservation for _, reservation in batch.plain])
             for (work, _), outcome in zip(batch.plain, outcomes, strict=True):
                 work.outcome = outcome
-        if len(batch.plain) == len(batch.works):
+        if batch.spends:
+            refusals = await key_counts.spend_all(transaction, [spend for _, spend in batch.spends])
+            for (work, _), refusal in zip(batch.spends, refusals, strict=True):
+                work.outcome = refusal
+        if len(batch.plain) + len(batch.spends) == len(batch.works):
             return None
         links = Links(transaction, self._chain)
         for work in batch.changes:

@@ -4,12 +4,12 @@ A tool that is masked or not exposed gets the same refusal as one that does not 
 """
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
 from groundwire.contracts.decisions import ALLOW, Allow, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType
+from groundwire.contracts.texts import matches_glob
 from groundwire.contracts.tools import Exposure, ToolSpec
 
 EVERYTHING = "all"
@@ -67,8 +67,4 @@ def matches_any(spec: ToolSpec, patterns: Iterable[str]) -> bool:
 
 
 def matches_name(tool_id: str, wire_name: str, pattern: str) -> bool:
-    """Only `*` and `?` stand for other characters: names may hold brackets, and must not be missed for that."""
-    if pattern == EVERYTHING:
-        return True
-    glob = pattern.replace("[", "[[]")
-    return fnmatchcase(tool_id, glob) or fnmatchcase(wire_name, glob)
+    return pattern == EVERYTHING or matches_glob(tool_id, pattern) or matches_glob(wire_name, pattern)
