@@ -1,0 +1,176 @@
+"""Who may come in: the credential of a request in, what it may do out.
+
+Knows headers and keys, but no route and no dialect. Nothing that it keeps outlives the number by which the store says
+that keys have changed, so a key that was revoked anywhere is refused here at once. Credentials are never logged, and
+no error repeats them.
+"""
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+from groundwire.contracts.errors import (
+    BudgetExhausted,
+    ConfigError,
+    KeyExpired,
+    KeyMissing,
+    KeyRevoked,
+    KeyUnknown,
+    RateLimited,
+)
+from groundwire.contracts.keys import ApiKey, Caller, KeySpend, OverLimit, Scope, caller_of
+from groundwire.contracts.ports import Clock, KeyStore
+from groundwire.providers.secrets import Secret
+
+MASTER_KEY = "GROUNDWIRE_MASTER_KEY"
+DEFAULT_TENANT = "default"
+DEFAULT_SCOPES: tuple[Scope, ...] = ("models", "tools")
+SECRET_PREFIX = "gw_"  # noqa: S105 - what secrets begin with is none
+_SHOWN_CHARS = len(SECRET_PREFIX) + 8
+
+_SECRET_BYTES = 32
+_MOST_KNOWN = 10_000
+_MASTER = Caller(tenant=DEFAULT_TENANT, key_id="master", scopes=frozenset({"admin"}))
+_ANYBODY = Caller(tenant=DEFAULT_TENANT, key_id="", scopes=frozenset({"admin"}))
+_CREATE = "groundwire keys create"
+
+Header = Callable[[str], str | None]
+"""Finds a header by its name in lower case."""
+
+
+class _Known(NamedTuple):
+    key: ApiKey
+    caller: Caller
+
+
+class KeyRing:
+    """Lets requests in, and counts them.
+
+    A server on a loopback address is open to everybody who can reach it, until there is a key or a master key.
+    """
+
+    def __init__(
+        self, store: KeyStore, clock: Clock, *, master_key: Secret | None = None, is_loopback: bool = False
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._master_digest = digest_of(master_key.reveal()) if master_key else ""
+        self._is_loopback = is_loopback
+        self._known: dict[str, _Known] = {}
+        self._version = 0
+
+    async def check_bind(self, host: str) -> None:
+        """Refuse to serve other machines before there is a key."""
+        if not (self._master_digest or is_loopback(host) or await self._store.keys_version()):
+            raise ConfigError(
+                f"Without a key, everybody who reaches {host} could use this server.",
+                hint=f"Make one with `{_CREATE}`, set {MASTER_KEY}, or serve on 127.0.0.1.",
+            )
+
+    async def authenticate(self, header: Header, query: str = "") -> Caller:
+        """Who sends a request with these headers and this query; an AccessError if it is not let in."""
+        version = await self._store.keys_version()
+        if version != self._version:
+            self._known.clear()
+            self._version = version
+        if not version and not self._master_digest and self._is_loopback:
+            return _ANYBODY
+        credential = find_credential(header, query)
+        if not credential:
+            raise KeyMissing("This server wants a key.", hint="Send it as `Authorization: Bearer`, or as `x-api-key`.")
+        digest = digest_of(credential)
+        if hmac.compare_digest(digest, self._master_digest):
+            return _MASTER
+        # Found by its digest: how long that takes says nothing about a secret that one does not have.
+        known = self._known.get(digest) or await self._look_up(digest, version)
+        if known is None:
+            raise KeyUnknown("This server does not know the key that was sent.")
+        if known.key.revoked_at is not None:
+            raise KeyRevoked("This key was revoked.")
+        if known.key.expires_at is not None and known.key.expires_at <= self._clock.now():
+            raise KeyExpired("This key has expired.")
+        return known.caller
+
+    async def _look_up(self, digest: str, version: int) -> _Known | None:
+        key = await self._store.find_key(digest)
+        if key is None:
+            return None
+        known = _Known(key, caller_of(key))
+        if version == self._version:  # else it may be older than what the table is about
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[digest] = known
+        return known
+
+    async def admit(self, caller: Caller) -> None:
+        """Count a request before it is answered; RateLimited or BudgetExhausted if a limit of its key is reached."""
+        if not caller.limits:
+            return
+        now = self._clock.now()
+        spend = KeySpend(key_id=caller.key_id, limits=caller.limits, must_fit=True, requests=1, now=now)
+        over = await self._store.spend(spend)
+        if over is not None:
+            raise _refusal(over, now)
+
+    async def charge(self, caller: Caller, *, tokens: int = 0, money: float = 0.0) -> None:
+        """Count what an answer took. It may pass a limit; then the next request is refused."""
+        if any(limit.unit != "requests" for limit in caller.limits):
+            now = self._clock.now()
+            await self._store.spend(
+                KeySpend(
+                    key_id=caller.key_id, limits=caller.limits, must_fit=False, tokens=tokens, money=money, now=now
+                )
+            )
+
+
+def find_credential(header: Header, query: str) -> str:
+    """The first credential of a request, in the order in which clients of the four APIs send theirs; empty for none."""
+    scheme, _, token = (header("authorization") or "").strip().partition(" ")
+    if scheme.lower() == "bearer" and (token := token.strip()):
+        return token
+    for name in ("x-api-key", "x-goog-api-key"):
+        if value := (header(name) or "").strip():
+            return value
+    if "key=" in query:
+        return next((value for name, value in parse_qsl(query) if name == "key"), "")
+    return ""
+
+
+def digest_of(secret: str) -> str:
+    return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def new_secret() -> Secret:
+    """What the holder of a key sends. Stored are only its digest and the part of it that is shown."""
+    return Secret(SECRET_PREFIX + secrets.token_urlsafe(_SECRET_BYTES))
+
+
+def shown_part(secret: str) -> str:
+    return secret[:_SHOWN_CHARS]
+
+
+def master_key_from(environ: Mapping[str, str]) -> Secret | None:
+    return Secret(found) if (found := environ.get(MASTER_KEY, "").strip()) else None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that listens there."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
+def _refusal(over: OverLimit, now: float) -> RateLimited | BudgetExhausted:
+    wait = max(over.free_at - now, 0.0)
+    if over.limit.unit == "money":
+        return BudgetExhausted(f"This key has spent its budget: {over.limit}.", retry_after=wait)
+    return RateLimited(f"This key has reached its limit: {over.limit}.", retry_after=wait)
