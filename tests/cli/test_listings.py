@@ -16,6 +16,7 @@ LISTINGS = [
     ["sessions", "list"],
     ["calls", "list"],
     ["runs", "list"],
+    ["keys", "list"],
 ]
 
 
@@ -26,6 +27,7 @@ def used(project, run, confirmed_tool):
     run("call", "get_weather", '{"city": "Oslo"}', "--session", "s1")
     run("call", "send_note", '{"text": "hi"}', "--session", "s2")
     run("call", "wipe_disk", "--session", "s1")
+    run("keys", "create")
 
 
 @pytest.mark.parametrize("listing", LISTINGS, ids=" ".join)

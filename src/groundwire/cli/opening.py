@@ -59,6 +59,11 @@ def change(work: Work[T]) -> T:
     return run_with(_any_registry(), settings, work)
 
 
+def put(work: Work[T], *, settings: Settings) -> T:
+    """Put something into the store, which is made for it if it does not exist yet."""
+    return run_with(_any_registry(), settings, work)
+
+
 def run_with(registry: Registry, settings: Settings, work: Work[T]) -> T:
     """Open a runtime, work with it, and close it: then everything is durable."""
 
