@@ -180,6 +180,7 @@ ENVIRONMENT = {
     "OPENROUTER_READ_TIMEOUT": "Seconds of silence that are borne, as the whole by default; 0 switches it off.",
     "GROUNDWIRE_DEFAULT_PROVIDER": "The default provider, instead of `defaultProvider`.",
     "GROUNDWIRE_PORT": "The port of `groundwire serve`.",
+    "GROUNDWIRE_MASTER_KEY": "A [key](../guides/keys.md) to the server that no store holds: an admin of the tenant `default`.",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Where [spans](../guides/telemetry.md) are sent; telemetry is off without it or the next two.",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "The same, for spans only.",
     "OTEL_TRACES_EXPORTER": "`otlp`, `console`, or `none` for no telemetry. The SDK's other variables hold too.",

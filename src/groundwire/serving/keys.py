@@ -26,7 +26,6 @@ from groundwire.contracts.keys import ApiKey, Caller, KeySpend, OverLimit, Scope
 from groundwire.contracts.ports import Clock, KeyStore
 from groundwire.providers.secrets import Secret
 
-MASTER_KEY = "GROUNDWIRE_MASTER_KEY"
 DEFAULT_TENANT = "default"
 DEFAULT_SCOPES: tuple[Scope, ...] = ("models", "tools")
 SECRET_PREFIX = "gw_"  # noqa: S105 - what secrets begin with is none
@@ -36,7 +35,6 @@ _SECRET_BYTES = 32
 _MOST_KNOWN = 10_000
 _MASTER = Caller(tenant=DEFAULT_TENANT, key_id="master", scopes=frozenset({"admin"}))
 _ANYBODY = Caller(tenant=DEFAULT_TENANT, key_id="", scopes=frozenset({"admin"}))
-_CREATE = "groundwire keys create"
 
 Header = Callable[[str], str | None]
 """Finds a header by its name in lower case."""
@@ -68,7 +66,7 @@ class KeyRing:
         if not (self._master_digest or is_loopback(host) or await self._store.keys_version()):
             raise ConfigError(
                 f"Without a key, everybody who reaches {host} could use this server.",
-                hint=f"Make one with `{_CREATE}`, set {MASTER_KEY}, or serve on 127.0.0.1.",
+                hint="Make one with `groundwire keys create`, set GROUNDWIRE_MASTER_KEY, or serve on 127.0.0.1.",
             )
 
     async def authenticate(self, header: Header, query: str = "") -> Caller:
@@ -154,7 +152,7 @@ def shown_part(secret: str) -> str:
 
 
 def master_key_from(environ: Mapping[str, str]) -> Secret | None:
-    return Secret(found) if (found := environ.get(MASTER_KEY, "").strip()) else None
+    return Secret(found) if (found := environ.get("GROUNDWIRE_MASTER_KEY", "").strip()) else None
 
 
 def is_loopback(host: str) -> bool:
