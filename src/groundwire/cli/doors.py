@@ -15,6 +15,7 @@ from groundwire.gateway import Services, Steps, Tables, Threads, model_routes
 from groundwire.registry import Registry
 from groundwire.runtime.clock import SystemClock
 from groundwire.serving.application import Application
+from groundwire.serving.keys import KeyRing, is_loopback, master_key_from
 
 
 def make_application(
@@ -26,7 +27,12 @@ def make_application(
     models = open_models(settings, environ=os.environ if environ is None else environ, clock=clock, cache=cache)
     runtime = Runtime(registry or Registry(), settings=settings, clock=clock)
     tables = Tables(runtime.database)
+    environ = os.environ if environ is None else environ
+    keys = KeyRing(
+        runtime.store, clock, master_key=master_key_from(environ), is_loopback=is_loopback(settings.server.host)
+    )
     services = Services(
+        keys=keys,
         models=models,
         agent=Agent("", runtime=runtime, models=models, approvals="answer"),
         cache=cache,
@@ -38,6 +44,7 @@ def make_application(
 
     async def opening() -> None:
         await runtime.open()
+        await keys.check_bind(settings.server.host)
         await tables.open()
 
     async def closing() -> None:

@@ -1,11 +1,13 @@
 """`groundwire serve`: the gateway, with every door that is there."""
 
+import asyncio
 import os
 from functools import partial
 
 import click
 import msgspec
 
+from groundwire.assembly import Settings
 from groundwire.cli.opening import read_settings
 from groundwire.cli.options import global_options
 from groundwire.cli.output import note
@@ -19,6 +21,7 @@ from groundwire.cli.output import note
 def serve(host: str | None, port: int | None, workers: int | None) -> None:
     """Serve models and tools over HTTP, in the dialects of OpenAI, Anthropic and Gemini."""
     from groundwire.cli.doors import make_application
+    from groundwire.serving.keys import is_loopback
     from groundwire.serving.running import check_free, run_server
 
     settings = read_settings()
@@ -27,5 +30,19 @@ def serve(host: str | None, port: int | None, workers: int | None) -> None:
     server = msgspec.structs.replace(settings.server, **{key: value for key, value in given.items() if value})
     check_free(server.host, server.port)
     settings = msgspec.structs.replace(settings, server=server)
+    if not is_loopback(server.host):
+        asyncio.run(_check_bind(settings))
     note(f"Groundwire serves on http://{server.host}:{server.port}")
     run_server(partial(make_application, settings), server)
+
+
+async def _check_bind(settings: Settings) -> None:
+    """Before any process is started, so that the reason is the last thing on the screen."""
+    from groundwire.assembly import Runtime
+    from groundwire.registry import Registry
+    from groundwire.runtime.clock import SystemClock
+    from groundwire.serving.keys import KeyRing, master_key_from
+
+    async with Runtime(Registry(), settings=settings) as runtime:
+        ring = KeyRing(runtime.store, SystemClock(), master_key=master_key_from(os.environ))
+        await ring.check_bind(settings.server.host)

@@ -13,11 +13,12 @@ from groundwire.codecs.dialects import ReplyEncoder, codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import GroundwireError, ProviderError
+from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
 from groundwire.gateway.failing import headers_for, write_failure
-from groundwire.gateway.forwarding import pass_on
+from groundwire.gateway.forwarding import Passage, pass_on
 from groundwire.gateway.governed import (
     SESSION_HEADER,
     TOOLS_HEADER,
@@ -50,7 +51,7 @@ _BY_BODY = Asked()
 class Question(Struct, kw_only=True):
     """One request on its way: `request` is what the model is asked, `shown` what the caller had asked for."""
 
-    tenant: str
+    caller: Caller
     request: ModelRequest
     shown: ModelRequest
     created: int
@@ -74,10 +75,14 @@ class ModelDoor:
     async def serve(self, exchange: Exchange, asked: Asked = _BY_BODY) -> None:
         started = perf_counter_ns()
         try:
+            caller = await self._services.admit(exchange)
             body = await exchange.body(self._services.settings.max_body)
             with exchange.watched():
-                if not await self._pass_on(exchange, body, asked, started):
-                    question = self._governed(exchange, await self._begin(body, asked, started))
+                if not await self._pass_on(exchange, caller, body, asked, started):
+                    question = self._governed(exchange, await self._begin(caller, body, asked, started))
+                    self._services.check_model(caller, question.request.model)
+                    if caller.limits and question.request.stream:
+                        question.request = _counted(question.request)
                     await (
                         self._stream(exchange, question)
                         if question.request.stream
@@ -91,19 +96,26 @@ class ModelDoor:
     def refuse(self, exchange: Exchange, error: GroundwireError, *, array: bool = False) -> None:
         write_failure(exchange, error, self.dialect, array=array)
 
-    async def _pass_on(self, exchange: Exchange, body: bytes, asked: Asked, started: int) -> bool:
-        if asked.array or exchange.headers.get(TOOLS_HEADER) is not None:
+    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, started: int) -> bool:
+        """Not where something has to be counted, or tools of ours are wanted."""
+        if asked.array or caller.limits or caller.default_tools or exchange.headers.get(TOOLS_HEADER) is not None:
             return False
-        return await pass_on(
-            exchange, body, self.dialect, self._services.models, model=asked.model, stream=asked.stream, started=started
+        way = Passage(
+            exchange=exchange,
+            caller=caller,
+            dialect=self.dialect,
+            model=asked.model,
+            stream=asked.stream,
+            started=started,
         )
+        return await pass_on(way, body, self._services)
 
-    async def _begin(self, body: bytes, asked: Asked, started: int) -> Question:
+    async def _begin(self, caller: Caller, body: bytes, asked: Asked, started: int) -> Question:
         services = self._services
         request = self._codec.decode_request(body, model=asked.model, stream=asked.stream, cache=services.cache)
-        items = await services.steps.restored("default", request.items, self.dialect)
+        items = await services.steps.restored(caller.tenant, request.items, self.dialect)
         return Question(
-            tenant="default",
+            caller=caller,
             request=request if items is request.items else replace(request, items=items),
             shown=request,
             created=int(services.clock.now()),
@@ -113,15 +125,16 @@ class ModelDoor:
 
     def _governed(self, exchange: Exchange, question: Question) -> Question:
         """The question for the model with our tools, where the request names some."""
-        request = question.request
+        request, caller = question.request, question.caller
         patterns = (*patterns_in(request), *(parse_names(exchange.headers.get(TOOLS_HEADER)) or ()))
-        if not patterns:
+        if not patterns and not caller.default_tools:
             return question
         agent = self._services.agent
         governing = Governing(
-            names=tools_of(agent, patterns),
-            tenant=question.tenant,
+            names=tools_of(agent, patterns, caller),
+            tenant=caller.tenant,
             session=exchange.headers.get(SESSION_HEADER) or question.session or None,
+            actor=caller.key_id,
         )
         clients = tuple(tool for tool in request.tools if type(tool) is FunctionTool)
         question.request = replace(request, tools=clients)
@@ -131,7 +144,9 @@ class ModelDoor:
     async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
         """Keep what a later turn needs, before the caller can send one. `body` is the answer, if it was written."""
         done = question.governed.items if question.governed is not None else reply.items
-        await self._services.steps.keep(question.tenant, question.request.items, done, reply.items, question.created)
+        await self._services.steps.keep(
+            question.caller.tenant, question.request.items, done, reply.items, question.created
+        )
 
     async def _answer(self, exchange: Exchange, question: Question) -> None:
         waiting = perf_counter_ns()
@@ -144,6 +159,7 @@ class ModelDoor:
             reply = self._as_ours(reply, question)
         encoded = self._codec.encode_response(reply, request=question.shown, created=question.created)
         await self._end(question, reply, encoded.body)
+        await self._services.charge(question.caller, question.request, reply)
         headers = headers_for(exchange, self.dialect)
         if reply.warnings or encoded.warnings:
             headers.append(("x-groundwire-warnings", warnings_text((*reply.warnings, *encoded.warnings))))
@@ -196,6 +212,7 @@ class ModelDoor:
             if question.reply_id:
                 part = ReplyEnded(reply=self._as_ours(part.reply, question))
             await self._end(question, part.reply, None)
+            await self._services.charge(question.caller, question.request, part.reply)
         elif type(part) is ReplyStarted and question.reply_id:
             part = replace(part, reply_id=question.reply_id)
         return encoder.feed(part)
@@ -219,6 +236,13 @@ class ModelDoor:
         """A turn that brings results may take longer."""
         last = request.items[-1] if request.items else None
         return SendOptions(timeout=self._services.settings.result_timeout) if type(last) is ResultItem else _USUAL
+
+
+def _counted(request: ModelRequest) -> ModelRequest:
+    """The request, with its tokens told at the end of the stream whether the caller wants to know them or not."""
+    own = request.extras.get("openai-chat", {})
+    kept = {name: value for name, value in own.items() if name not in ("stream_options", "_no_usage")}
+    return replace(request, extras={**request.extras, "openai-chat": kept})
 
 
 def warnings_text(warnings: tuple[WireWarning, ...]) -> str:

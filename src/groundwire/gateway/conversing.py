@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
+from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply
 from groundwire.contracts.requests import DeclaredTool, ModelRequest, ToolChoice
@@ -42,16 +43,16 @@ class ConversationDoor(ModelDoor):
     def _wish(self, body: bytes, asked: Asked) -> Wish:
         raise NotImplementedError
 
-    async def _begin(self, body: bytes, asked: Asked, started: int) -> Question:
+    async def _begin(self, caller: Caller, body: bytes, asked: Asked, started: int) -> Question:
         wish = self._wish(body, asked)
-        tenant = "default"
+        tenant = caller.tenant
         thread = await self._thread(tenant, wish)
         given = with_known_results(wish.request.items, thread.items)
         if not thread.items:
             given = await self._services.steps.restored(tenant, given, self.dialect)
         tools, choice = _tools_and_choice(wish, thread)
         question = Question(
-            tenant=tenant,
+            caller=caller,
             request=self._kept_here(
                 replace(wish.request, items=(*thread.items, *given), tools=tools, tool_choice=choice)
             ),
@@ -79,7 +80,7 @@ class ConversationDoor(ModelDoor):
             tool_choice=question.shown.tool_choice if thread.is_named else None,
         )
         await self._services.threads.keep(
-            question.tenant, thread, question.reply_id, question.created, turn, dump(body).decode()
+            question.caller.tenant, thread, question.reply_id, question.created, turn, dump(body).decode()
         )
 
     def _kept_here(self, request: ModelRequest) -> ModelRequest:
@@ -113,7 +114,7 @@ def conversation_of(value: Any) -> str:
 
 def _kept(question: Question, thread: Thread) -> _KeptQuestion:
     return _KeptQuestion(
-        tenant=question.tenant,
+        caller=question.caller,
         request=question.request,
         shown=question.shown,
         created=question.created,

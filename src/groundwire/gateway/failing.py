@@ -2,7 +2,17 @@
 
 from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.json import dump
-from groundwire.contracts.errors import GroundwireError, NotExpressible, ProviderError, StoreUnavailable, WireError
+from groundwire.contracts.errors import (
+    AccessError,
+    BudgetExhausted,
+    GroundwireError,
+    NotAllowed,
+    NotExpressible,
+    ProviderError,
+    RateLimited,
+    StoreUnavailable,
+    WireError,
+)
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.requests import Dialect
 from groundwire.providers.catalogue import UNKNOWN_MODEL
@@ -25,6 +35,8 @@ class Refused(GroundwireError):
 def failure_of(error: GroundwireError) -> Failure:
     if isinstance(error, (ProviderError, Refused)):
         return error.failure
+    if isinstance(error, AccessError):
+        return _refused(error)
     if isinstance(error, (WireError, NotExpressible)):
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, param=error.path or None)
@@ -33,6 +45,17 @@ def failure_of(error: GroundwireError) -> Failure:
     if isinstance(error, (Overloaded, StoreUnavailable)):
         return Failure(kind=FailureKind.OVERLOADED, message=error.message, status=503, retry_after=_RETRY_SOON)
     return Failure(kind=FailureKind.SERVER, message=error.message, status=500, code=error.code)
+
+
+def _refused(error: AccessError) -> Failure:
+    """401 for who is not known, 403 for what a key is not for, 429 for what it may not do yet."""
+    message = f"{error.message} {error.hint}".strip()
+    if isinstance(error, NotAllowed):
+        return Failure(kind=FailureKind.PERMISSION, message=message, status=403, code=error.code)
+    if isinstance(error, (RateLimited, BudgetExhausted)):
+        kind = FailureKind.RATE_LIMIT if isinstance(error, RateLimited) else FailureKind.QUOTA
+        return Failure(kind=kind, message=message, status=429, code=error.code, retry_after=error.retry_after)
+    return Failure(kind=FailureKind.AUTHENTICATION, message=message, status=401, code=error.code)
 
 
 def write_failure(exchange: Exchange, error: GroundwireError, dialect: Dialect, *, array: bool = False) -> None:

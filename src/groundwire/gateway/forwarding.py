@@ -7,9 +7,10 @@ import msgspec
 from msgspec import Struct
 
 from groundwire.codecs.wire.json import dump
+from groundwire.contracts.keys import Caller
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.failing import headers_for
-from groundwire.providers.router import ModelRouter
+from groundwire.gateway.services import Services
 from groundwire.providers.transport import HttpResponse
 from groundwire.serving.exchanges import Exchange
 
@@ -27,20 +28,31 @@ _read_head = msgspec.json.Decoder(_Head).decode
 _split = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-async def pass_on(
-    exchange: Exchange, body: bytes, dialect: Dialect, models: ModelRouter, *, model: str, stream: bool, started: int
-) -> bool:
-    """Send the body on, and the answer back; False where that cannot be done. `model` and `stream` are the path's."""
+class Passage(Struct, frozen=True, kw_only=True):
+    """A request that may go through. `model` and `stream` are what its path says of them."""
+
+    exchange: Exchange
+    caller: Caller
+    dialect: Dialect
+    model: str
+    stream: bool
+    started: int
+
+
+async def pass_on(way: Passage, body: bytes, services: Services) -> bool:
+    """Send the body on, and the answer back; False where that cannot be done."""
+    exchange, dialect, model, models = way.exchange, way.dialect, way.model, services.models
     if not models.forwards(dialect) or _OURS in body:
         return False
     try:
         head = _read_head(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return False
-    name, is_stream = model or head.model, stream or bool(head.stream)
+    name, is_stream = model or head.model, way.stream or bool(head.stream)
     direct = models.direct(name, dialect) if name else None
     if direct is None:
         return False
+    services.check_model(way.caller, name)
     provider, wire_name = direct
     if wire_name != head.model and not model:
         body = renamed(body, wire_name)
@@ -55,7 +67,7 @@ async def pass_on(
         return True
     data = await provider.read(response)
     waited = perf_counter_ns() - waiting
-    answered.append(("x-groundwire-overhead-us", str((perf_counter_ns() - started - waited) // 1000)))
+    answered.append(("x-groundwire-overhead-us", str((perf_counter_ns() - way.started - waited) // 1000)))
     exchange.answer(200, answered, data)
     return True
 

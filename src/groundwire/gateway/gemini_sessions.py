@@ -7,6 +7,7 @@ from groundwire.codecs.wire.json import read_object
 from groundwire.codecs.wire.reading import expected, optional_bool, required_text
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
+from groundwire.contracts.keys import Caller
 from groundwire.gateway.asking import Asked
 from groundwire.gateway.conversing import ConversationDoor, Wish, conversation_of
 from groundwire.gateway.services import Services
@@ -19,7 +20,7 @@ class GeminiSessionDoor(ConversationDoor):
     def __init__(self, services: Services) -> None:
         super().__init__("gemini", services)
 
-    async def _pass_on(self, exchange: Exchange, body: bytes, asked: Asked, started: int) -> bool:
+    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, started: int) -> bool:
         """Never: this body is the gateway's own."""
         return False
 

@@ -16,6 +16,7 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ProviderError, WireError
 from groundwire.contracts.events import CallFinished, CallProgress, CallStarted, Event, RunEnded, TextDelta
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import CallItem, Item, Message, TextPart
 from groundwire.contracts.replies import (
     Finish,
@@ -88,13 +89,20 @@ def _names_of(value: JsonObject, path: str) -> Iterable[str]:
     return parse_names(given) or ()
 
 
-def tools_of(agent: Agent, patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """The tools that are meant; WireError for a pattern that none has. Hidden tools count as none."""
-    specs = [tool.spec for tool in agent.runtime.registry if is_callable_by(tool.spec, "model")]
+def tools_of(agent: Agent, patterns: tuple[str, ...], caller: Caller) -> tuple[str, ...]:
+    """The tools that are meant; WireError for a pattern that none has.
+
+    Tools that are hidden, or not for the caller, count as none. Without patterns, the caller's default ones are meant.
+    """
+    specs = [
+        tool.spec
+        for tool in agent.runtime.registry
+        if is_callable_by(tool.spec, "model") and caller.may_use_tool(tool.spec.tool_id, tool.spec.wire_name)
+    ]
     for pattern in patterns:
         if not any(matches_any(spec, (pattern,)) for spec in specs):
             raise WireError(f"there is no tool {pattern!r} on this server", path="tools")
-    return tuple(spec.tool_id for spec in specs if matches_any(spec, patterns))
+    return tuple(spec.tool_id for spec in specs if matches_any(spec, patterns or caller.default_tools))
 
 
 class GovernedModel:

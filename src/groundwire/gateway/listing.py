@@ -6,6 +6,7 @@ from groundwire.codecs.wire.json import dump, read_object
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import GroundwireError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.keys import Caller
 from groundwire.contracts.ports import TokenEstimator
 from groundwire.contracts.requests import Dialect, ModelRequest
 from groundwire.gateway.failing import headers_for, write_failure
@@ -26,12 +27,14 @@ class ModelList:
         created = int(self._services.clock.now())
         name = exchange.path.partition("/models")[2].strip("/")
         try:
+            caller = await self._services.admit(exchange)
             if name:
+                self._services.check_model(caller, name)
                 self._services.models.catalogue.find(name)
                 body = model_body(dialect, name, created=created, owner=_OWNER)
             else:
-                body = models_body(dialect, self._names(), created=created, owner=_OWNER)
-        except ProviderError as error:
+                body = models_body(dialect, self._names(caller), created=created, owner=_OWNER)
+        except GroundwireError as error:
             write_failure(exchange, error, dialect)
             return
         exchange.answer(200, headers_for(exchange, dialect), dump(body))
@@ -39,9 +42,14 @@ class ModelList:
     def refuse(self, exchange: Exchange, error: GroundwireError) -> None:
         write_failure(exchange, error, _dialect_of(exchange))
 
-    def _names(self) -> list[str]:
+    def _names(self, caller: Caller) -> list[str]:
         catalogue = self._services.models.catalogue
-        usable = [entry for entry in catalogue.entries if entry.provider in catalogue.providers]
+        usable = [
+            entry
+            for entry in catalogue.entries
+            if entry.provider in catalogue.providers
+            and caller.may_use_model(entry.id, *entry.aliases, f"{entry.provider}/{entry.wire_name}")
+        ]
         return list(dict.fromkeys(name for entry in usable for name in (entry.id, *entry.aliases)))
 
 
@@ -55,8 +63,10 @@ class TokenCount:
 
     async def serve(self, exchange: Exchange, model: str = "") -> None:
         try:
-            body = read_object(await exchange.body(self._services.settings.max_body))
-            counted = self._count(self._read(body, model))
+            caller = await self._services.admit(exchange)
+            request = self._read(read_object(await exchange.body(self._services.settings.max_body)), model)
+            self._services.check_model(caller, request.model)
+            counted = self._count(request)
         except ClientGone:
             raise
         except GroundwireError as error:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import GroundwireError, WireError
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.keys import Caller
 from groundwire.contracts.requests import Dialect, ModelRequest
 from groundwire.gateway.asking import Asked
 from groundwire.gateway.conversing import ConversationDoor, Wish, conversation_of
@@ -26,11 +27,11 @@ class ResponsesDoor(ConversationDoor):
     def __init__(self, services: Services) -> None:
         super().__init__(_DIALECT, services)
 
-    async def _pass_on(self, exchange: Exchange, body: bytes, asked: Asked, started: int) -> bool:
+    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, started: int) -> bool:
         """Only what neither goes on from something nor is to be kept."""
         if any(name in body for name in _STATEFUL) or _NOT_KEPT not in body.replace(b" ", b""):
             return False
-        return await super()._pass_on(exchange, body, asked, started)
+        return await super()._pass_on(exchange, caller, body, asked, started)
 
     def _wish(self, body: bytes, asked: Asked) -> Wish:
         request = self._codec.decode_request(body, cache=self._services.cache)
@@ -55,19 +56,20 @@ class StoredResponses:
     """`GET` and `DELETE` of a response that was kept."""
 
     def __init__(self, services: Services, door: ResponsesDoor) -> None:
-        self._threads = services.threads
+        self._services = services
         self._door = door
 
     async def show(self, exchange: Exchange) -> None:
-        await self._act(exchange, self._threads.response)
+        await self._act(exchange, self._services.threads.response)
 
     async def delete(self, exchange: Exchange) -> None:
-        await self._act(exchange, self._threads.forget)
+        await self._act(exchange, self._services.threads.forget)
 
     async def _act(self, exchange: Exchange, act: Callable[[str, str], Awaitable[bytes | None]]) -> None:
         response_id = exchange.path.removeprefix(_BASE)
         try:
-            body = await act("default", response_id)
+            caller = await self._services.admit(exchange)
+            body = await act(caller.tenant, response_id)
             if body is None:
                 message = f"Response with id '{response_id}' not found."
                 raise Refused(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404))

@@ -1,0 +1,161 @@
+"""Keys at the gateway: who is let in, to which models and tools, how often, and what a refusal looks like."""
+
+import anthropic
+import httpx2 as httpx
+import openai
+import pytest
+from google import genai
+from google.genai import errors, types
+
+from groundwire import Registry, tool
+from groundwire.assembly import Runtime
+from groundwire.contracts.keys import ApiKey, KeyLimit
+from groundwire.providers.catalogue import ModelEntry
+from groundwire.runtime.clock import SystemClock
+from groundwire.serving.keys import digest_of, new_secret, shown_part
+
+CHAT = {"messages": [{"role": "user", "content": "hi"}]}
+
+
+async def key_for(store, **options):
+    """A key that is stored, as another process would do it."""
+    secret = new_secret().reveal()
+    key = ApiKey(
+        **{
+            "key_id": f"key_{secret[3:12]}",
+            "tenant": "default",
+            "name": "test",
+            "digest": digest_of(secret),
+            "prefix": shown_part(secret),
+            "scopes": ("models",),
+            "created_at": SystemClock().now(),
+            **options,
+        }
+    )
+    async with Runtime(Registry(), store) as runtime:
+        await runtime.store.create_key(key)
+    return key, secret
+
+
+async def chat(running, secret="", **body):
+    headers = {"authorization": f"Bearer {secret}"} if secret else {}
+    async with httpx.AsyncClient(base_url=running.url, headers=headers) as client:
+        return await client.post("/v1/chat/completions", json={"model": running.model, **CHAT, **body})
+
+
+@pytest.fixture
+def store(tmp_path):
+    return f"sqlite:///{tmp_path}/groundwire.db"
+
+
+async def test_without_any_key_everybody_on_this_machine_is_let_in_whatever_they_send(gateway, store):
+    async with gateway("Hello.", store=store) as running:
+        assert (await chat(running)).status_code == 200
+        assert (await chat(running, "anything")).status_code == 200
+
+
+async def test_from_the_first_key_on_every_request_needs_a_good_one(gateway, store):
+    async with gateway("Hello.", store=store) as running:
+        assert (await chat(running)).status_code == 200
+        _, secret = await key_for(store)
+        assert (await chat(running)).status_code == 401
+        assert (await chat(running, "wrong")).status_code == 401
+        assert (await chat(running, secret)).status_code == 200
+
+
+async def test_a_key_that_is_revoked_opens_nothing_from_that_moment(gateway, store):
+    key, secret = await key_for(store)
+    async with gateway("Hello.", store=store) as running:
+        assert (await chat(running, secret)).status_code == 200
+        async with Runtime(Registry(), store) as elsewhere:
+            await elsewhere.store.revoke_key(key.tenant, key.key_id, now=SystemClock().now())
+        answer = await chat(running, secret)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "key_revoked")
+    assert secret not in answer.text
+
+
+async def test_the_sdks_raise_their_own_errors_for_a_wrong_key(gateway):
+    async with gateway("Hello.", environ={"GROUNDWIRE_MASTER_KEY": "right"}) as running:
+        async with openai.AsyncOpenAI(base_url=running.openai_url, api_key="wrong", max_retries=0) as client:
+            with pytest.raises(openai.AuthenticationError):
+                await client.chat.completions.create(model=running.model, **CHAT)
+            with pytest.raises(openai.AuthenticationError):
+                await client.models.list()
+        async with anthropic.AsyncAnthropic(base_url=running.url, api_key="wrong", max_retries=0) as client:
+            with pytest.raises(anthropic.AuthenticationError):
+                await client.messages.create(model=running.model, max_tokens=5, **CHAT)
+        client = genai.Client(api_key="wrong", http_options=types.HttpOptions(base_url=running.gemini_url))
+        with pytest.raises(errors.ClientError) as caught:
+            await client.aio.models.generate_content(model=running.model, contents="hi")
+        await client.aio.aclose()
+        client.close()
+        for name in ("x-api-key", "x-goog-api-key"):
+            async with httpx.AsyncClient(base_url=running.url, headers={name: "right"}) as right:
+                assert (await right.get("/v1/models")).status_code == 200
+        async with httpx.AsyncClient(base_url=running.url) as right:
+            assert (await right.get("/v1beta/models?key=right")).status_code == 200
+    assert caught.value.code == 401
+
+
+async def test_a_key_is_for_its_models_and_lists_no_others(gateway, store):
+    _, secret = await key_for(store, models=("gpt-mini",))
+    entries = tuple(ModelEntry(id=name, provider="openai") for name in ("gpt-mini", "gpt-maxi"))
+    async with gateway("Hello.", store=store, models=entries) as running:
+        assert (await chat(running, secret, model="gpt-mini")).status_code == 200
+        refused = await chat(running, secret, model="gpt-maxi")
+        async with httpx.AsyncClient(base_url=running.url, headers={"x-api-key": secret}) as client:
+            listed = (await client.get("/v1/models")).json()
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_allowed")
+    assert [entry["id"] for entry in listed["data"]] == ["gpt-mini"]
+
+
+async def test_a_limit_of_requests_holds_at_its_edge_and_says_when_it_ends(gateway, store):
+    _, secret = await key_for(store, limits=(KeyLimit("requests", 2, "month"),))
+    async with gateway("Hello.", store=store) as running:
+        codes = [(await chat(running, secret)).status_code for _ in range(2)]
+        answer = await chat(running, secret)
+    assert codes == [200, 200]
+    assert (answer.status_code, answer.json()["error"]["code"]) == (429, "rate_limited")
+    assert int(answer.headers["retry-after"]) > 0
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_tokens_are_counted_and_stop_the_next_request(gateway, store, stream):
+    _, secret = await key_for(store, limits=(KeyLimit("tokens", 1, "month"),))
+    async with gateway("Hello.", store=store) as running:
+        assert (await chat(running, secret, stream=stream)).status_code == 200
+        answer = await chat(running, secret)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (429, "rate_limited")
+
+
+async def test_a_key_is_for_its_tools_and_brings_its_default_ones(gateway, store):
+    @tool(category="retrieval")
+    async def kb_search(query: str) -> dict:
+        """Search."""
+        return {}
+
+    @tool(category="retrieval")
+    async def hr_search(query: str) -> dict:
+        """Search."""
+        return {}
+
+    options = {"tools": ("kb_*",), "default_tools": ("kb_search",), "scopes": ("models", "tools")}
+    _, secret = await key_for(store, **options)
+    async with gateway("Hello.", store=store, registry=Registry([kb_search, hr_search])) as running:
+        refused = await chat(running, secret, tools=[{"type": "groundwire", "name": "hr_search"}])
+        await chat(running, secret)
+        offered = running.upstream.requests[-1].body["tools"]
+    assert (refused.status_code, [each["function"]["name"] for each in offered]) == (400, ["kb_search"])
+
+
+async def test_tenants_do_not_see_each_others_conversations(gateway, store):
+    (_, one), (_, two) = await key_for(store, tenant="one"), await key_for(store, tenant="two")
+    async with gateway("a", "b", store=store) as running:
+        for secret in (one, two):
+            async with httpx.AsyncClient(base_url=running.url, headers={"x-api-key": secret}) as client:
+                body = {"model": running.model, "input": f"of {secret[:8]}", "conversation": "same"}
+                made = (await client.post("/v1/responses", json=body)).json()
+        async with httpx.AsyncClient(base_url=running.url, headers={"x-api-key": one}) as client:
+            assert (await client.get(f"/v1/responses/{made['id']}")).status_code == 404
+        said = running.upstream.requests[-1].body["messages"]
+    assert [message["content"] for message in said] == [f"of {two[:8]}"]
