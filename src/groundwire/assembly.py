@@ -37,6 +37,7 @@ from groundwire.providers.router import ModelRouter
 from groundwire.providers.secrets import Secret
 from groundwire.providers.transport import Timeouts
 from groundwire.registry import Registry
+from groundwire.registry.servers import McpServerSettings, servers_fault
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, SystemClock
 from groundwire.runtime.dispatcher import StepHook
 from groundwire.runtime.ledger import LedgerTimes
@@ -133,6 +134,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     local: LocalSettings = field(default_factory=LocalSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    mcp_servers: dict[str, McpServerSettings] = field(default_factory=dict)
     models: tuple[ModelEntry, ...] = ()
     default_provider: str = ""
     default_model: str = ""
@@ -411,6 +413,8 @@ def _checked(values: object, source: str) -> Settings:
         if not _PROVIDER_NAME.fullmatch(name):
             fault = f"providers: {name!r} is no name for a provider"
             raise ConfigError(f"{source}: {fault}", hint="names have letters, digits, dots, - and _ only")
+    if fault := servers_fault(settings.mcp_servers):
+        raise ConfigError(f"{source}: {fault}", hint="docs/guides/mcp.md says how servers are set up")
     for index, rule in enumerate(settings.policies):
         for name in rule.profiles:
             if name and name not in settings.profiles:

@@ -33,6 +33,7 @@ COMMANDS = {
     "translate": "Read a body of one model API on stdin and write it in another.",
     "metrics": "Print counts, sizes and times of all calls.",
     "serve": "Serve models and tools over HTTP, in the dialects of OpenAI, Anthropic and Gemini.",
+    "mcp": "Serve your tools to an MCP client over stdin and stdout.",
     "simulate": "Serve a scripted model in every dialect, for tests.",
 }
 

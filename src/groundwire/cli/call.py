@@ -53,13 +53,13 @@ def call(
     """
     text = _read_arguments(arguments)
     with reserved_stdout() as out:
-        from groundwire.cli.opening import read_registry, read_settings, run_with
+        from groundwire.cli.opening import read_registry, read_settings, run_with_servers
 
         settings, registry = read_settings(), read_registry(registry_path)
         given = {option: value for option, value in options.items() if value is not None}
         given["caller"] = "model" if as_model else "api"
         given["on_event"] = None if as_json else _show_progress
-        result = run_with(registry, settings, lambda runtime: runtime.call(name, text, **given))
+        result = run_with_servers(registry, settings, lambda runtime: runtime.call(name, text, **given))
         if as_json:
             print_json(result, file=out)
         else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groundwire.cli.options import REGISTRY_FILE, TEXT, global_options, json_option, tenant_option
+from groundwire.cli.options import TEXT, built_option, global_options, json_option, tenant_option, tools_option
 from groundwire.cli.output import note, plural, reserved_stdout
 
 if TYPE_CHECKING:
@@ -23,13 +23,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("model", type=TEXT, required=False)
-@click.option("--tools", "tools_dir", metavar="DIR", help="Tool folders to offer, read as they are.")
-@click.option(
-    "--registry",
-    "registry_path",
-    metavar="PATH",
-    help=f"Without --tools: what `groundwire build` wrote. Default: {REGISTRY_FILE}, if there is one.",
-)
+@tools_option
+@built_option
 @click.option("-m", "--message", type=TEXT, metavar="TEXT", help="Say this, print the answer and end.")
 @click.option("--session", type=TEXT, metavar="NAME", help="The conversation to go on with. Default: a new one.")
 @click.option("--resume", "run_id", type=TEXT, metavar="RUN", help="Take up a run that waits or was cut off.")
@@ -76,12 +71,12 @@ def chat(
 
     from groundwire.agent import Agent
     from groundwire.assembly import default_model, open_models
-    from groundwire.cli.opening import read_settings
+    from groundwire.cli.opening import read_settings, read_tools
     from groundwire.cli.talking import EXIT_CODES, Talk
     from groundwire.runtime.clock import RandomIds
 
     settings = read_settings()
-    registry = _read_tools(options["tools_dir"], options["registry_path"])
+    registry = read_tools(options["tools_dir"], options["registry_path"])
     models = open_models(settings)
     if run_id is None:
         model = model or default_model(settings, os.environ)
@@ -156,22 +151,6 @@ def _read_message() -> str:
     if not message:
         raise click.UsageError("There is nothing to say: name it with -m, or on stdin, or come with a terminal.")
     return message
-
-
-def _read_tools(tools_dir: str | None, registry_path: str | None) -> "Registry":
-    from groundwire.cli.opening import read_registry
-    from groundwire.registry import Registry
-
-    if tools_dir is None:
-        if registry_path is None and not Path(REGISTRY_FILE).exists():
-            return Registry()
-        return read_registry(registry_path or REGISTRY_FILE)
-    if not Path(tools_dir).is_dir():
-        raise click.BadParameter(f"there is no folder {tools_dir}", param_hint="--tools")
-    registry = Registry.build(tools_dir)
-    for problem in registry.quarantined:
-        note(f"left out: {problem.tool}: {problem.message}")
-    return registry
 
 
 def _read_instructions(text: str) -> str:

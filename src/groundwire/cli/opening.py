@@ -15,6 +15,7 @@ import msgspec
 from groundwire.assembly import Runtime, Settings, StoreSettings, load_settings, read_dotenv
 from groundwire.cli.options import REGISTRY_FILE, GlobalOptions
 from groundwire.cli.output import clean, note, redact
+from groundwire.cli.servers import with_servers
 from groundwire.contracts.errors import ArtifactError
 from groundwire.registry import Registry
 
@@ -41,6 +42,20 @@ def read_registry(path: str) -> Registry:
     if not Path(path).exists():
         raise ArtifactError(f"there is no {path}", reason="missing", hint="groundwire build tools/")
     return Registry.load(path)
+
+
+def read_tools(tools_dir: str | None, registry_path: str | None) -> Registry:
+    """Tool folders as they are, or what was built from them; without either, no tools."""
+    if tools_dir is None:
+        if registry_path is None and not Path(REGISTRY_FILE).exists():
+            return Registry()
+        return read_registry(registry_path or REGISTRY_FILE)
+    if not Path(tools_dir).is_dir():
+        raise click.BadParameter(f"there is no folder {tools_dir}", param_hint="--tools")
+    registry = Registry.build(tools_dir)
+    for problem in registry.quarantined:
+        note(f"left out: {problem.tool}: {problem.message}")
+    return registry
 
 
 def read(work: Work[T], *, settings: Settings | None = None) -> T:
@@ -72,6 +87,30 @@ def run_with(registry: Registry, settings: Settings, work: Work[T]) -> T:
             return await work(runtime)
 
     return asyncio.run(run())
+
+
+def run_with_servers(registry: Registry, settings: Settings, work: Work[T]) -> T:
+    """The same with the tools of other servers too, for commands that use tools."""
+
+    async def run() -> T:
+        async with (
+            with_servers(registry, settings) as tools,
+            Runtime(tools, settings.store.url, settings=settings) as runtime,
+        ):
+            return await work(runtime)
+
+    return asyncio.run(run())
+
+
+def read_all_tools(registry_path: str) -> Registry:
+    """What was built, and the tools of other servers; to look at, not to call."""
+    registry, settings = read_registry(registry_path), read_settings()
+
+    async def run() -> Registry:
+        async with with_servers(registry, settings) as tools:
+            return tools
+
+    return asyncio.run(run()) if settings.mcp_servers else registry
 
 
 def is_missing(url: str) -> bool:

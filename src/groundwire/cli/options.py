@@ -83,6 +83,13 @@ registry_option = click.option(
     show_default=True,
     help="The file that `groundwire build` wrote.",
 )
+tools_option = click.option("--tools", "tools_dir", metavar="DIR", help="Tool folders to offer, read as they are.")
+built_option = click.option(
+    "--registry",
+    "registry_path",
+    metavar="PATH",
+    help=f"Without --tools: what `groundwire build` wrote. Default: {REGISTRY_FILE}, if there is one.",
+)
 tenant_option = click.option("--tenant", type=TEXT, default="default", show_default=True, help="Whose data.")
 limit_option = click.option(
     "--limit", type=click.IntRange(min=1, max=MOST_ROWS), default=50, show_default=True, help="How many, newest first."

@@ -44,6 +44,7 @@ from groundwire.runtime.recorder import Recorder
 from groundwire.runtime.sessions import Sessions, check_id
 from groundwire.runtime.state import StateController
 from groundwire.runtime.stored_calls import calls_of_run
+from groundwire.runtime.surface import Surface
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.turns import Turn, TurnOptions
 
@@ -220,6 +221,11 @@ class Runtime:
         await self.open()
         known = await self.store.load_session(tenant, session) if session is not None else None
         return known.registry_version if known is not None else self.registry.version
+
+    async def surface(self, **options: Unpack[TurnOptions]) -> Surface:
+        """What a turn with these options would offer, with its limits. Begins no turn and makes no session."""
+        await self.open()
+        return await self._sessions.look(options)
 
     def check_turn(self, options: TurnOptions) -> None:
         """Whether there can be such a turn; a ConfigError says why not."""

@@ -81,6 +81,14 @@ class Sessions:
         turn.pending_message = pending
         return turn
 
+    async def look(self, options: TurnOptions) -> Surface:
+        """What a turn with these options would offer. Nothing begins: a session that is not there yet is not made."""
+        self.check(options)
+        session_id = options.get("session")
+        known = None if session_id is None else await self._store.load_session(options.get("tenant", "default"), session_id)
+        registry = self._registry if known is None else await self._pinned(known.registry_version)
+        return self._surface_for(registry, options)
+
     def check(self, options: TurnOptions) -> None:
         """Whether there can be such a turn; a ConfigError says why not."""
         self._check(options.get("mode", "text"), options.get("profile", ""))

@@ -1,0 +1,45 @@
+"""Other servers' tools for commands that call, list or offer tools. Nothing is imported where none is configured."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from groundwire.cli.output import note
+from groundwire.contracts.errors import ConfigError
+from groundwire.registry import Registry
+
+if TYPE_CHECKING:
+    from groundwire.assembly import Settings
+    from groundwire.mcp import McpServers
+
+
+def import_protocol() -> None:
+    """Say what is missing, if something is."""
+    try:
+        import groundwire.mcp  # noqa: F401 - is it there?
+    except ImportError as error:
+        message = f"The Model Context Protocol needs {error.name}, which is not installed."
+        raise ConfigError(message, hint="pip install 'groundwire[mcp]'") from None
+
+
+def make_servers(settings: "Settings") -> "McpServers":
+    import_protocol()
+    from groundwire.mcp import McpServers
+
+    return McpServers(settings.mcp_servers)
+
+
+@asynccontextmanager
+async def with_servers(registry: Registry, settings: "Settings") -> AsyncIterator[Registry]:
+    """The tools together with those of the configured servers, which can be called inside."""
+    if not settings.mcp_servers:
+        yield registry
+        return
+    async with make_servers(settings) as servers:
+        tell_quarantined(servers)
+        yield servers.extend(registry)
+
+
+def tell_quarantined(servers: "McpServers") -> None:
+    for problem in servers.quarantined:
+        note(f"left out: {problem.tool}: {problem.reason}: {problem.message}")

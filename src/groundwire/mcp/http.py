@@ -1,0 +1,196 @@
+"""The protocol over HTTP: one address that takes messages and answers with JSON or a stream of events.
+
+Nothing about a client is kept in the process, so any process may serve any request: a session is a name for rows in the
+store. Two things follow. The server sends nothing that is not part of an answer (GET is refused), and a message can
+cancel a call only in the process that carries it out.
+"""
+
+import re
+import secrets
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import msgspec
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import INVALID_REQUEST
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from groundwire.mcp.door import Door
+from groundwire.mcp.origins import LOOPBACK, origin_fault
+from groundwire.mcp.protocol import Request, make_server
+from groundwire.runtime.runtime import Runtime
+from groundwire.runtime.turns import TurnOptions
+
+MAX_BODY = 4 * 1024 * 1024
+SESSION = "mcp-session-id"
+OUR_SESSION = "x-groundwire-session-id"
+VERSION = "mcp-protocol-version"
+_OPTIONS = "groundwire.options"
+_SESSION_ID = re.compile(r"mcp_[0-9a-f]{32}")
+
+Identify: TypeAlias = Callable[[Scope], TurnOptions]
+"""Who makes a request, from what authentication has put into the scope."""
+
+
+class _Peek(msgspec.Struct):
+    """As much of a message as decides how it is passed on."""
+
+    method: str = ""
+    params: dict[str, Any] | None = None
+
+
+class HttpDoor:
+    """An ASGI application for one path. `run` is entered before the first request and left after the last.
+
+    `hosts` are the names under which it may be addressed, None for any; `origins` are pages that may use it besides its
+    own. `elicits`: whether whoever has the client may agree to calls, which is right only for a user's own server.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        identify: Identify | None = None,
+        hosts: Collection[str] | None = LOOPBACK,
+        origins: Collection[str] = (),
+        elicits: bool = False,
+        max_body: int = MAX_BODY,
+    ) -> None:
+        self.door = Door(runtime)
+        self._identify = identify
+        self._hosts = hosts
+        self._origins = origins
+        self._max_body = max_body
+        server = make_server(self.door, _caller, elicits=elicits, known_as=_known_as)
+        self._manager = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=max_body)
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        async with self._manager.run():
+            try:
+                yield
+            finally:
+                await self.door.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        fault = origin_fault(headers.get("host", ""), headers.get("origin"), self._hosts, self._origins)
+        if fault:
+            return await _refusal(403, fault)(scope, receive, send)
+        options: TurnOptions = {**self._identify(scope)} if self._identify is not None else {}
+        named = headers.get(SESSION) if _has_sessions(headers) else None
+        if named is not None and not await self._is_open(named, options):
+            return await _refusal(404, "There is no such session, or it has ended.")(scope, receive, send)
+        if scope["method"] == "POST":
+            if session := headers.get(OUR_SESSION) or named:
+                options["session"] = session
+            return await self._post(scope, receive, send, options)
+        if scope["method"] == "DELETE" and named is not None:
+            await self.door.runtime.end_session(named, tenant=options.get("tenant", "default"))
+            return await Response(status_code=204)(scope, receive, send)
+        refusal = _refusal(405, "Messages are sent by POST; nothing else is sent from here.", {"Allow": "POST, DELETE"})
+        return await refusal(scope, receive, send)
+
+    async def _post(self, scope: Scope, receive: Receive, send: Send, options: TurnOptions) -> None:
+        body = await _read_body(receive, self._max_body)
+        if body is None:
+            return await _refusal(413, f"A message has at most {self._max_body} bytes.")(scope, receive, send)
+        message = _peek(body)
+        if message.method == "initialize" and _has_sessions(Headers(scope=scope)):
+            send = _with_session(send, f"mcp_{secrets.token_hex(16)}")
+        elif message.method == "notifications/cancelled" and message.params is not None:
+            self.door.cancel(_name_of(options, message.params.get("requestId")))
+        return await self._manager.handle_request({**scope, _OPTIONS: options}, _replaying(body, receive), send)
+
+    async def _is_open(self, session: str, options: TurnOptions) -> bool:
+        """An id of our making is good until its session has ended. It is in the store from its first call on."""
+        if not _SESSION_ID.fullmatch(session):
+            return False
+        runtime = self.door.runtime
+        await runtime.open()
+        known = await runtime.store.load_session(options.get("tenant", "default"), session)
+        return known is None or known.status == "active"
+
+
+def mcp_routes(http_door: HttpDoor, path: str = "/mcp") -> list[Route]:
+    """For an application that has other routes too; it has to enter `http_door.run()` in its lifespan."""
+    return [Route(path, endpoint=http_door)]
+
+
+def mcp_app(runtime: Runtime, *, path: str = "/mcp", **options: Any) -> Starlette:
+    """An application with nothing but this. Options are those of HttpDoor."""
+    http_door = HttpDoor(runtime, **options)
+    return Starlette(routes=mcp_routes(http_door, path), lifespan=lambda _: http_door.run())
+
+
+def _caller(request: Request) -> TurnOptions:
+    options: TurnOptions = request.request.scope[_OPTIONS]
+    return {**options}
+
+
+def _known_as(request: Request) -> Any:
+    return _name_of(_caller(request), request.request_id)
+
+
+def _name_of(options: TurnOptions, request_id: Any) -> Any:
+    """What a client may call a request of its own; without a session it has no way to say whose that is."""
+    if not options.get("session") or not isinstance(request_id, (str, int)):
+        return None
+    return options.get("tenant", "default"), options["session"], request_id
+
+
+def _has_sessions(headers: Headers) -> bool:
+    """Whether the client speaks a version with a handshake; later ones have no sessions."""
+    return headers.get(VERSION, HANDSHAKE_PROTOCOL_VERSIONS[0]) in HANDSHAKE_PROTOCOL_VERSIONS
+
+
+def _peek(body: bytes) -> _Peek:
+    """Whatever else a body may be, it is for the SDK to refuse."""
+    try:
+        return msgspec.json.decode(body, type=_Peek)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return _Peek()
+
+
+async def _read_body(receive: Receive, most: int) -> bytes | None:
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return bytes(body)
+        body += message.get("body", b"")
+        if len(body) > most:
+            return None
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replaying(body: bytes, receive: Receive) -> Receive:
+    waiting = [body]
+
+    async def replay() -> Message:
+        return {"type": "http.request", "body": waiting.pop(), "more_body": False} if waiting else await receive()
+
+    return replay
+
+
+def _with_session(send: Send, session: str) -> Send:
+    """Tell the client its session, if it was let in."""
+
+    async def telling(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] < 400:
+            MutableHeaders(scope=message)[SESSION] = session
+        await send(message)
+
+    return telling
+
+
+def _refusal(status: int, text: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    error = {"code": INVALID_REQUEST, "message": text}
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=status, headers=headers)

@@ -1,0 +1,65 @@
+"""Servers' answers, made into what the SDK accepts: one odd tool must not hide the others, nor an odd block a result.
+
+Pure functions over the results inside messages. What a server really declared is read by `raw_tools`.
+"""
+
+from typing import Any
+
+from groundwire.contracts.canonical import JsonObject, dump_json
+
+_MEMBERS = {
+    "text": ("text",),
+    "image": ("data", "mimeType"),
+    "audio": ("data", "mimeType"),
+    "resource_link": ("uri", "name"),
+}
+
+
+def raw_tools(result: Any) -> list[JsonObject]:
+    """The declarations in a listing, as they were sent; what has no name cannot be called, and is left out."""
+    tools = result.get("tools") if isinstance(result, dict) else None
+    if not isinstance(tools, list):
+        return []
+    return [tool for tool in tools if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
+
+
+def tidy(result: Any) -> Any:
+    """A listing with tools that nobody can misread; a call's result with content that is content."""
+    if not isinstance(result, dict):
+        return result
+    if isinstance(result.get("tools"), list):
+        return {**result, "tools": [_plain_tool(tool) for tool in raw_tools(result)]}
+    if "content" in result or "structuredContent" in result:
+        content = result.get("content")
+        blocks = content if isinstance(content, list) else [] if content is None else [content]
+        tidied = {**result, "content": [_block(block) for block in blocks]}
+        if not isinstance(tidied.get("isError", False), bool):
+            tidied["isError"] = bool(tidied["isError"])
+        return tidied
+    return result
+
+
+def _plain_tool(tool: JsonObject) -> JsonObject:
+    """What the SDK has to know of a tool; that is little, as arguments and results are validated elsewhere."""
+    schema: Any = tool.get("inputSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    is_usual = isinstance(properties, dict) and all(isinstance(value, dict) for value in properties.values())
+    return {"name": tool["name"], "inputSchema": {"type": "object", "properties": properties if is_usual else {}}}
+
+
+def _block(block: Any) -> JsonObject:
+    if isinstance(block, str):
+        return {"type": "text", "text": block}
+    if isinstance(block, dict):
+        if block.get("type") == "resource" and _is_resource(block.get("resource")):
+            return block
+        members = _MEMBERS.get(str(block.get("type")), ())
+        if members and all(isinstance(block.get(member), str) for member in members):
+            return block
+    return {"type": "text", "text": dump_json(block).decode()}
+
+
+def _is_resource(resource: Any) -> bool:
+    if not isinstance(resource, dict) or not isinstance(resource.get("uri"), str):
+        return False
+    return isinstance(resource.get("text"), str) or isinstance(resource.get("blob"), str)
