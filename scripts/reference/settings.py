@@ -22,6 +22,7 @@ from groundwire.contracts.tools import Budget, Gate
 from groundwire.providers.catalogue import ModelEntry, Prices
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.transport import Timeouts
+from groundwire.registry.servers import McpServerSettings
 from groundwire.runtime.ledger import LedgerTimes
 from groundwire.runtime.policies.limits import Overrides, PolicyRule, Profile
 from scripts.reference.knobs import knob_rows
@@ -56,6 +57,7 @@ TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
     ("[local]", LocalSettings, "See [a local model](../guides/local-model.md)."),
     ("[telemetry]", TelemetrySettings, "See [telemetry](../guides/telemetry.md)."),
     ("[server]", ServerSettings, "See [the gateway](../guides/gateway.md)."),
+    ("[mcpServers.NAME]", McpServerSettings, "Another server whose tools join yours. See [MCP](../guides/mcp.md)."),
     ("timeouts", Timeouts, "The value of `timeouts`."),
     ("retry", RetryPolicy, "The value of `retry`."),
     ("[[models]]", ModelEntry, "The catalogue: models with names and properties of your own."),
@@ -92,6 +94,19 @@ MEANINGS = {
     "ServerSettings.shutdownSeconds": "How long answers that have begun may take when the server is told to stop.",
     "Settings.telemetry": "What is told to OpenTelemetry, where the environment asks for it.",
     "TelemetrySettings.captureContent": "Also the declarations of tools, arguments and results.",
+    "Settings.mcpServers": "Other MCP servers by name.",
+    "McpServerSettings.command": "The program to start; it speaks the protocol over stdin and stdout.",
+    "McpServerSettings.args": "Its arguments.",
+    "McpServerSettings.env": "Names of environment variables that it gets besides HOME, PATH and the like.",
+    "McpServerSettings.cwd": "The folder to start it in; empty: the working folder.",
+    "McpServerSettings.url": "The address, for a server that speaks the protocol over HTTP.",
+    "McpServerSettings.keyEnv": "The environment variable that holds the key, sent as `Authorization: Bearer`. Empty: none is sent.",
+    "McpServerSettings.headers": "More headers for every request.",
+    "McpServerSettings.allowPrivate": "Whether the address may be one of this machine or a private network.",
+    "McpServerSettings.allow": "Names or globs of the tools to take, as the server names them. Left out: all of them.",
+    "McpServerSettings.deny": "Names or globs of those to leave. Wins over `allow`.",
+    "McpServerSettings.hardMs": "The time limit of its tools; left out, that of the mode.",
+    "McpServerSettings.keepMedia": "Keep pictures, sounds and files in results; else they are only mentioned.",
     "Settings.models": "Entries of the model catalogue.",
     "Settings.defaultProvider": "Who is asked for a model that nobody else knows.",
     "Settings.defaultModel": "The model that `groundwire chat` asks when none is named.",

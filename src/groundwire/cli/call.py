@@ -11,6 +11,7 @@ from groundwire.cli.stdin import read_stdin
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from groundwire.assembly import Runtime
     from groundwire.contracts.events import Event
     from groundwire.contracts.results import ErrorInfo, ToolResult
     from groundwire.registry import Registry
@@ -53,13 +54,18 @@ def call(
     """
     text = _read_arguments(arguments)
     with reserved_stdout() as out:
-        from groundwire.cli.opening import read_registry, read_settings, run_with_servers
+        from groundwire.cli.opening import read_own_tools, read_settings, run_with_servers
 
-        settings, registry = read_settings(), read_registry(registry_path)
+        settings = read_settings()
+        registry = read_own_tools(registry_path, settings)
         given = {option: value for option, value in options.items() if value is not None}
         given["caller"] = "model" if as_model else "api"
         given["on_event"] = None if as_json else _show_progress
-        result = run_with_servers(registry, settings, lambda runtime: runtime.call(name, text, **given))
+
+        async def work(runtime: "Runtime") -> "tuple[ToolResult, Registry]":
+            return await runtime.call(name, text, **given), runtime.registry
+
+        result, registry = run_with_servers(registry, settings, work)
         if as_json:
             print_json(result, file=out)
         else:

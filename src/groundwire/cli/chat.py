@@ -72,11 +72,13 @@ def chat(
     from groundwire.agent import Agent
     from groundwire.assembly import default_model, open_models
     from groundwire.cli.opening import read_settings, read_tools
+    from groundwire.cli.servers import tools_on_loop
     from groundwire.cli.talking import EXIT_CODES, Talk
     from groundwire.runtime.clock import RandomIds
 
     settings = read_settings()
-    registry = read_tools(options["tools_dir"], options["registry_path"])
+    own_tools = read_tools(options["tools_dir"], options["registry_path"])
+    loop, registry = context.with_resource(tools_on_loop(own_tools, settings))
     models = open_models(settings)
     if run_id is None:
         model = model or default_model(settings, os.environ)
@@ -98,7 +100,7 @@ def chat(
     )
     attached = _attached(files)
     can_ask = is_terminal and not as_json
-    talk = Talk(agent, models, tenant=tenant, is_live=not no_stream, as_json=as_json, can_ask=can_ask)
+    talk = Talk(agent, models, loop, tenant=tenant, is_live=not no_stream, as_json=as_json, can_ask=can_ask)
     if is_conversation:
         note(f"Session {session}. Ctrl-C cancels, Ctrl-D ends.")
         with talk:

@@ -44,6 +44,11 @@ def read_registry(path: str) -> Registry:
     return Registry.load(path)
 
 
+def read_own_tools(path: str, settings: Settings) -> Registry:
+    """The same; where other servers bring tools, there need be none of one's own."""
+    return Registry() if settings.mcp_servers and not Path(path).exists() else read_registry(path)
+
+
 def read_tools(tools_dir: str | None, registry_path: str | None) -> Registry:
     """Tool folders as they are, or what was built from them; without either, no tools."""
     if tools_dir is None:
@@ -104,7 +109,8 @@ def run_with_servers(registry: Registry, settings: Settings, work: Work[T]) -> T
 
 def read_all_tools(registry_path: str) -> Registry:
     """What was built, and the tools of other servers; to look at, not to call."""
-    registry, settings = read_registry(registry_path), read_settings()
+    settings = read_settings()
+    registry = read_own_tools(registry_path, settings)
 
     async def run() -> Registry:
         async with with_servers(registry, settings) as tools:

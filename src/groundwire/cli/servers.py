@@ -1,7 +1,8 @@
 """Other servers' tools for commands that call, list or offer tools. Nothing is imported where none is configured."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from groundwire.cli.output import note
@@ -11,6 +12,7 @@ from groundwire.registry import Registry
 if TYPE_CHECKING:
     from groundwire.assembly import Settings
     from groundwire.mcp import McpServers
+    from groundwire.mcp.upstream.pins import Pin
 
 
 def import_protocol() -> None:
@@ -38,6 +40,30 @@ async def with_servers(registry: Registry, settings: "Settings") -> AsyncIterato
     async with make_servers(settings) as servers:
         tell_quarantined(servers)
         yield servers.extend(registry)
+
+
+@contextmanager
+def tools_on_loop(registry: Registry, settings: "Settings") -> Iterator[tuple[asyncio.Runner, Registry]]:
+    """The same for ordinary code that runs one piece of work after another: with the loop that they have to run on."""
+    stack = AsyncExitStack()
+    with asyncio.Runner() as loop:
+        try:
+            yield loop, loop.run(stack.enter_async_context(with_servers(registry, settings)))
+        finally:
+            loop.run(stack.aclose())
+
+
+def pin_servers(settings: "Settings", names: Sequence[str]) -> "dict[str, Mapping[str, Pin]]":
+    """Agree to what these servers, or all of them, declare now."""
+
+    async def pin() -> "dict[str, Mapping[str, Pin]]":
+        servers = make_servers(settings)
+        try:
+            return await servers.pin(names or None)
+        finally:
+            await servers.close()
+
+    return asyncio.run(pin())
 
 
 def tell_quarantined(servers: "McpServers") -> None:

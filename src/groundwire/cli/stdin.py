@@ -2,13 +2,14 @@
 
 import os
 import sys
+from io import BytesIO
 from typing import BinaryIO
 
 
 def reserved_stdin() -> BinaryIO:
     """Standard input for the command alone; whatever else the process, or a child of it, reads there is at its end."""
     if sys.stdin is None or sys.stdin is not sys.__stdin__:  # closed, or replaced as test runners do
-        return open(os.devnull, "rb") if sys.stdin is None else sys.stdin.buffer  # noqa: SIM115 - it lives as long as the process
+        return BytesIO() if sys.stdin is None else sys.stdin.buffer
     own, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

@@ -37,7 +37,15 @@ class Talk:
     """`out` gets the answers, stderr everything else. `can_ask`: somebody is there to answer questions."""
 
     def __init__(
-        self, agent: Agent, models: Provider, *, tenant: str, is_live: bool, as_json: bool, can_ask: bool
+        self,
+        agent: Agent,
+        models: Provider,
+        loop: asyncio.Runner,
+        *,
+        tenant: str,
+        is_live: bool,
+        as_json: bool,
+        can_ask: bool,
     ) -> None:
         self.out: IO[Any] = sys.stdout
         self._agent = agent
@@ -46,7 +54,7 @@ class Talk:
         self._is_live = is_live
         self._as_json = as_json
         self._can_ask = can_ask
-        self._loop = asyncio.Runner()
+        self._loop = loop
         self._run_id = ""
         self._line = ""
         """What of the model's words stands on the line that is not ended yet."""
@@ -58,15 +66,11 @@ class Talk:
         """The argument text of each call, for whoever wants to change it."""
 
     def __enter__(self) -> Self:
-        self._loop.__enter__()
         return self
 
     def __exit__(self, *failure: object) -> None:
-        try:
-            self._loop.run(self._agent.close())
-            self._loop.run(self._models.close())
-        finally:
-            self._loop.close()
+        self._loop.run(self._agent.close())
+        self._loop.run(self._models.close())
 
     def say(self, prompt: Prompt) -> Outcome:
         """A message, and everything that follows from it."""

@@ -30,9 +30,9 @@ def tools() -> None:
 @global_options()
 def list_tools(registry_path: str, *, as_json: bool) -> None:
     """List the tools by name."""
-    from groundwire.cli.opening import read_registry
+    from groundwire.cli.opening import read_all_tools
 
-    registry = read_registry(registry_path)
+    registry = read_all_tools(registry_path)
     if as_json:
         print_json([_summarise(tool.spec) for tool in registry])
         return
@@ -59,9 +59,9 @@ def list_tools(registry_path: str, *, as_json: bool) -> None:
 @global_options()
 def show_tool(name: str, form: str | None, registry_path: str, *, as_json: bool) -> None:
     """Show one tool: what it does, what it may do, and what it takes."""
-    from groundwire.cli.opening import read_registry
+    from groundwire.cli.opening import read_all_tools
 
-    registry = read_registry(registry_path)
+    registry = read_all_tools(registry_path)
     spec = _find(registry, name).spec
     if form is None and not as_json:
         _show_page(spec)
@@ -76,6 +76,31 @@ def show_tool(name: str, form: str | None, registry_path: str, *, as_json: bool)
         print_json(value)
     else:
         print_text(pretty_json(value))
+
+
+@tools.command("pin")
+@click.argument("names", metavar="[SERVER]...", nargs=-1, type=TEXT)
+@json_option
+@global_options()
+def pin_tools(names: tuple[str, ...], *, as_json: bool) -> None:
+    """Agree to the tools of other MCP servers as they are now.
+
+    They are written to mcp.lock. A tool that its server declares otherwise later is left out until it is pinned again.
+    """
+    from groundwire.cli.opening import read_settings
+    from groundwire.cli.servers import pin_servers
+
+    settings = read_settings()
+    for name in names:
+        if name not in settings.mcp_servers:
+            near = nearest(name, settings.mcp_servers)
+            raise click.UsageError(f"There is no server {name!r} in [mcpServers]. {near}".strip())
+    pinned = pin_servers(settings, names)
+    if as_json:
+        print_json({server: {tool: pin.hash for tool, pin in pins.items()} for server, pins in pinned.items()})
+        return
+    for server, pins in pinned.items():
+        print_text(clean(f"Pinned {plural(len(pins), 'tool')} of {server}: {', '.join(sorted(pins)) or 'none'}"))
 
 
 @tools.command("lint")

@@ -3,7 +3,7 @@
 Only the values inside its messages: envelopes, versions and transports are left to whoever speaks it.
 """
 
-from typing import Any
+from typing import Any, cast
 
 from groundwire.codecs.schemas.conversions import Declaration, Schema, SchemaWarning, WarningLog
 from groundwire.codecs.schemas.forms import to_mcp
@@ -90,7 +90,7 @@ def _content_of(result: ToolResult) -> list[JsonValue]:
     blocks: list[JsonValue] = []
     if result.ok:
         if _is_content(result.data):
-            blocks.extend(result.data["content"])
+            blocks.extend(cast("dict[str, list[JsonValue]]", result.data)["content"])
         else:
             blocks.append(_text(_written(result.data)))
     first = result.error.message if result.error is not None else ""
@@ -129,10 +129,11 @@ def _is_content(data: Any) -> bool:
     """Whether data is content in the protocol's own form, as `decode_result` gives it for what is not only text."""
     if not isinstance(data, dict) or data.keys() != {"content"} or not isinstance(data["content"], list):
         return False
-    return bool(data["content"]) and all(map(_is_block, data["content"]))
+    return bool(data["content"]) and all(map(is_block, data["content"]))
 
 
-def _is_block(block: Any) -> bool:
+def is_block(block: Any) -> bool:
+    """Whether a value is a block of content, of one of the known kinds."""
     if not isinstance(block, dict) or block.get("type") not in _BLOCKS:
         return False
     if block["type"] == "resource":

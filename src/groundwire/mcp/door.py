@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.events import ApprovalRequested, CallProgress, Event
 from groundwire.contracts.results import ConfirmationNotice, ToolResult
@@ -77,10 +77,9 @@ class _Running:
 
     def cancel(self) -> None:
         """The call settles as CANCELLED, with its record; before it has begun there is nothing to settle."""
-        turn = self.turn
-        if turn is None or not any(map(turn.cancel, tuple(turn.open))):
-            if self.task is not None:
-                self.task.cancel()
+        has_begun = self.turn is not None and any(map(self.turn.cancel, tuple(self.turn.open)))
+        if not has_begun and self.task is not None:
+            self.task.cancel()
 
     def question_of(self, result: ToolResult) -> Question | None:
         notice = result.meta.confirmation

@@ -130,7 +130,8 @@ def mcp_app(runtime: Runtime, *, path: str = "/mcp", **options: Any) -> Starlett
 
 
 def _caller(request: Request) -> TurnOptions:
-    options: TurnOptions = request.request.scope[_OPTIONS]
+    known: Any = request.request  # it came over HTTP, so there is one
+    options: TurnOptions = known.scope[_OPTIONS]
     return {**options}
 
 

@@ -44,7 +44,9 @@ _FORM: dict[str, Any] = {
 }
 
 
-def make_server(door: Door, caller: Caller, *, elicits: bool, known_as: Callable[[Request], Any] | None = None) -> Server:
+def make_server(
+    door: Door, caller: Caller, *, elicits: bool, known_as: Callable[[Request], Any] | None = None
+) -> Server:
     """A server of the SDK over a door. `elicits`: whether the client's user may agree to calls by the client itself."""
 
     async def list_tools(request: Request, params: types.PaginatedRequestParams | None) -> Any:
@@ -149,20 +151,20 @@ class _Progress:
 
 def _measure(value: Any) -> tuple[float | None, float | None, str | None]:
     """A number is the progress itself; an object may name progress, total and message; anything else is a message."""
-    if _is_number(value):
-        return float(value), None, None
-    if isinstance(value, dict) and _is_number(value.get("progress")):
-        total, message = value.get("total"), value.get("message")
-        shown = None if message is None else str(message)
-        return float(value["progress"]), float(total) if _is_number(total) else None, shown
+    if (number := _number(value)) is not None:
+        return number, None, None
+    if isinstance(value, dict) and (number := _number(value.get("progress"))) is not None:
+        message = value.get("message")
+        return number, _number(value.get("total")), None if message is None else str(message)
     try:
         return None, None, value if isinstance(value, str) else dump_json(value).decode()
     except InvalidJson:  # only a tool's result must be JSON
         return None, None, repr(value)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if is_number else None
 
 
 def _can_ask(request: Request) -> bool:

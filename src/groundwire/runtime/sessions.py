@@ -85,7 +85,9 @@ class Sessions:
         """What a turn with these options would offer. Nothing begins: a session that is not there yet is not made."""
         self.check(options)
         session_id = options.get("session")
-        known = None if session_id is None else await self._store.load_session(options.get("tenant", "default"), session_id)
+        known = (
+            None if session_id is None else await self._store.load_session(options.get("tenant", "default"), session_id)
+        )
         registry = self._registry if known is None else await self._pinned(known.registry_version)
         return self._surface_for(registry, options)
 

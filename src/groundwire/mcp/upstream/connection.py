@@ -7,9 +7,9 @@ whether they may be called, is decided above.
 import asyncio
 import logging
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 import anyio
 import httpx2
@@ -17,6 +17,7 @@ import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
@@ -34,7 +35,6 @@ CONNECT_SECONDS = 20.0
 READ_SECONDS = 300.0
 MAX_PAGES = 100
 
-OnProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 _UNSERVED = frozenset({types.INVALID_PARAMS, types.METHOD_NOT_FOUND, types.INVALID_REQUEST, types.PARSE_ERROR})
 """Errors of a request that no tool has seen."""
 
@@ -68,7 +68,7 @@ class Connection:
             live.declared = pin_all(await self._list(live))
         return live.declared
 
-    async def call(self, tool: str, arguments: JsonObject, on_progress: OnProgress | None = None) -> JsonObject:
+    async def call(self, tool: str, arguments: JsonObject, on_progress: ProgressFnT | None = None) -> JsonObject:
         live = await self._connected()
         try:
             return await self._send(live, tool, arguments, on_progress)
@@ -123,7 +123,9 @@ class Connection:
                     break
             return list(live.listed)
 
-    async def _send(self, live: "_Live", tool: str, arguments: JsonObject, on_progress: OnProgress | None) -> JsonObject:
+    async def _send(
+        self, live: "_Live", tool: str, arguments: JsonObject, on_progress: ProgressFnT | None
+    ) -> JsonObject:
         try:
             result = await live.client.session.call_tool(
                 tool, arguments, progress_callback=on_progress, allow_input_required=True
@@ -148,9 +150,7 @@ class Connection:
         info = types.Implementation(name="groundwire", version=__version__)
         async with AsyncExitStack() as stack:
             transport = _watched(await self._transport(stack), live)
-            yield await stack.enter_async_context(
-                Client(transport, client_info=info, message_handler=hear, cache=None)
-            )
+            yield await stack.enter_async_context(Client(transport, client_info=info, message_handler=hear, cache=None))
 
     async def _transport(self, stack: AsyncExitStack) -> Any:
         settings = self._settings
@@ -211,7 +211,7 @@ class _Live:
             async with self._open_client(self) as self.client:
                 ready.set_result(None)
                 await self._stopped.wait()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - whoever waits for the connection is told, or the log is
             if not ready.done():
                 ready.set_exception(error if isinstance(error, Exception) else ConnectionError("it was given up"))
             elif not isinstance(error, asyncio.CancelledError):

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-
 from groundwire.codecs.mcp import decode_result
 from groundwire.contracts.canonical import JsonObject, dump_json
 from groundwire.contracts.errors import ErrorType, RegistryError, ToolError
@@ -123,7 +122,9 @@ class McpServers:
             if found is not None and name not in found:
                 problems.append(_quarantine(tool_id, "tool_gone", "The server does not have it any more."))
             elif found is not None and found[name].hash != known.hash:
-                message = f"The server declares it otherwise than it was pinned. `groundwire tools pin {server}` agrees."
+                message = (
+                    f"The server declares it otherwise than it was pinned. `groundwire tools pin {server}` agrees."
+                )
                 problems.append(_quarantine(tool_id, "schema_changed", message))
             else:
                 try:
@@ -145,7 +146,9 @@ class McpServers:
         declared: Any = known.declaration
         settings, annotations = self._settings[server], declared.get("annotations")
         reads = isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
-        remote = RemoteTool(self._connections[server], tool_id, known, is_action=not reads, keep_media=settings.keep_media)
+        remote = RemoteTool(
+            self._connections[server], tool_id, known, is_action=not reads, keep_media=settings.keep_media
+        )
         return Tool(
             tool_id,
             handler=remote.handler(),
@@ -160,9 +163,7 @@ class McpServers:
 class RemoteTool:
     """Carries one tool's calls to its server, and says what became of them."""
 
-    def __init__(
-        self, connection: Connection, tool_id: str, known: Pin, *, is_action: bool, keep_media: bool
-    ) -> None:
+    def __init__(self, connection: Connection, tool_id: str, known: Pin, *, is_action: bool, keep_media: bool) -> None:
         self._connection = connection
         self._tool_id = tool_id
         self._known = known

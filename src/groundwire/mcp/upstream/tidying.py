@@ -3,16 +3,10 @@
 Pure functions over the results inside messages. What a server really declared is read by `raw_tools`.
 """
 
-from typing import Any
+from typing import Any, cast
 
+from groundwire.codecs.mcp import is_block
 from groundwire.contracts.canonical import JsonObject, dump_json
-
-_MEMBERS = {
-    "text": ("text",),
-    "image": ("data", "mimeType"),
-    "audio": ("data", "mimeType"),
-    "resource_link": ("uri", "name"),
-}
 
 
 def raw_tools(result: Any) -> list[JsonObject]:
@@ -48,18 +42,6 @@ def _plain_tool(tool: JsonObject) -> JsonObject:
 
 
 def _block(block: Any) -> JsonObject:
-    if isinstance(block, str):
-        return {"type": "text", "text": block}
-    if isinstance(block, dict):
-        if block.get("type") == "resource" and _is_resource(block.get("resource")):
-            return block
-        members = _MEMBERS.get(str(block.get("type")), ())
-        if members and all(isinstance(block.get(member), str) for member in members):
-            return block
-    return {"type": "text", "text": dump_json(block).decode()}
-
-
-def _is_resource(resource: Any) -> bool:
-    if not isinstance(resource, dict) or not isinstance(resource.get("uri"), str):
-        return False
-    return isinstance(resource.get("text"), str) or isinstance(resource.get("blob"), str)
+    if is_block(block):
+        return cast("JsonObject", block)
+    return {"type": "text", "text": block if isinstance(block, str) else dump_json(block).decode()}
