@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
-import msgspec
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import INVALID_REQUEST
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -22,12 +21,12 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from groundwire.mcp.door import Door
+from groundwire.mcp.messages import MAX_MESSAGE, BadMessage, read_message
 from groundwire.mcp.origins import LOOPBACK, origin_fault
 from groundwire.mcp.protocol import Request, make_server
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.turns import TurnOptions
 
-MAX_BODY = 4 * 1024 * 1024
 SESSION = "mcp-session-id"
 OUR_SESSION = "x-groundwire-session-id"
 VERSION = "mcp-protocol-version"
@@ -36,13 +35,6 @@ _SESSION_ID = re.compile(r"mcp_[0-9a-f]{32}")
 
 Identify: TypeAlias = Callable[[Scope], TurnOptions]
 """Who makes a request, from what authentication has put into the scope."""
-
-
-class _Peek(msgspec.Struct):
-    """As much of a message as decides how it is passed on."""
-
-    method: str = ""
-    params: dict[str, Any] | None = None
 
 
 class HttpDoor:
@@ -60,7 +52,7 @@ class HttpDoor:
         hosts: Collection[str] | None = LOOPBACK,
         origins: Collection[str] = (),
         elicits: bool = False,
-        max_body: int = MAX_BODY,
+        max_body: int = MAX_MESSAGE,
     ) -> None:
         self.door = Door(runtime)
         self._identify = identify
@@ -99,13 +91,17 @@ class HttpDoor:
 
     async def _post(self, scope: Scope, receive: Receive, send: Send, options: TurnOptions) -> None:
         body = await _read_body(receive, self._max_body)
-        if body is None:
-            return await _refusal(413, f"A message has at most {self._max_body} bytes.")(scope, receive, send)
-        message = _peek(body)
-        if message.method == "initialize" and _has_sessions(Headers(scope=scope)):
+        try:
+            message = read_message(body, self._max_body)
+        except BadMessage as bad:
+            status = 413 if len(body) > self._max_body else 400
+            return await JSONResponse(bad.answer.model_dump(exclude_unset=True), status)(scope, receive, send)
+        method = getattr(message, "method", "")
+        if method == "initialize" and _has_sessions(Headers(scope=scope)):
             send = _with_session(send, f"mcp_{secrets.token_hex(16)}")
-        elif message.method == "notifications/cancelled" and message.params is not None:
-            self.door.cancel(_name_of(options, message.params.get("requestId")))
+        elif method == "notifications/cancelled":
+            params: Any = getattr(message, "params", None) or {}
+            self.door.cancel(_name_of(options, params.get("requestId")))
         return await self._manager.handle_request({**scope, _OPTIONS: options}, _replaying(body, receive), send)
 
     async def _is_open(self, session: str, options: TurnOptions) -> bool:
@@ -151,24 +147,15 @@ def _has_sessions(headers: Headers) -> bool:
     return headers.get(VERSION, HANDSHAKE_PROTOCOL_VERSIONS[0]) in HANDSHAKE_PROTOCOL_VERSIONS
 
 
-def _peek(body: bytes) -> _Peek:
-    """Whatever else a body may be, it is for the SDK to refuse."""
-    try:
-        return msgspec.json.decode(body, type=_Peek)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return _Peek()
-
-
-async def _read_body(receive: Receive, most: int) -> bytes | None:
+async def _read_body(receive: Receive, most: int) -> bytes:
+    """All of it, or so much that it is too much."""
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
             return bytes(body)
         body += message.get("body", b"")
-        if len(body) > most:
-            return None
-        if not message.get("more_body", False):
+        if len(body) > most or not message.get("more_body", False):
             return bytes(body)
 
 

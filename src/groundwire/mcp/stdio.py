@@ -13,17 +13,12 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
-from groundwire.contracts.canonical import parse_json
-from groundwire.contracts.errors import InvalidJson
 from groundwire.mcp.door import Door
+from groundwire.mcp.messages import MAX_MESSAGE, BadMessage, read_message
 from groundwire.mcp.protocol import make_server
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.turns import TurnOptions
-
-MAX_LINE = 4 * 1024 * 1024
-"""Bytes of one message, as over HTTP."""
 
 
 async def serve_stdio(
@@ -104,37 +99,10 @@ class Pipes:
                 return line
 
     def _read_line(self) -> bytes:
-        line = rest = self._source.readline(MAX_LINE + 1)
+        line = rest = self._source.readline(MAX_MESSAGE + 1)
         while rest and not rest.endswith(b"\n"):
-            rest = self._source.readline(MAX_LINE + 1)
+            rest = self._source.readline(MAX_MESSAGE + 1)
         return line
-
-
-class BadMessage(Exception):
-    """What was read is no message. `answer` says so to the client."""
-
-    def __init__(self, code: int, text: str, request_id: Any = None) -> None:
-        super().__init__(text)
-        known = request_id if isinstance(request_id, (str, int)) and not isinstance(request_id, bool) else None
-        self.answer = types.JSONRPCError(jsonrpc="2.0", id=known, error=types.ErrorData(code=code, message=text))
-
-
-def read_message(line: bytes) -> types.JSONRPCMessage:
-    """Read one line; whatever it is, a message or a BadMessage."""
-    if len(line) > MAX_LINE:
-        raise BadMessage(types.INVALID_REQUEST, f"A message has at most {MAX_LINE} bytes.")
-    try:
-        value = parse_json(line)
-    except InvalidJson as error:
-        raise BadMessage(types.PARSE_ERROR, f"This is not JSON: {error.message}") from None
-    request_id = value.get("id") if isinstance(value, dict) else None
-    try:
-        message = types.jsonrpc_message_adapter.validate_python(value, by_name=False)
-    except ValidationError:
-        raise BadMessage(types.INVALID_REQUEST, "This is no JSON-RPC message.", request_id) from None
-    if isinstance(message, types.JSONRPCNotification) and "id" in (value if isinstance(value, dict) else ()):
-        raise BadMessage(types.INVALID_REQUEST, "The id of a request is a text or a whole number.")
-    return message
 
 
 def _identity(request_id: Any) -> tuple[type, Any]:
