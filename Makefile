@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check bench bench-gateway requirements docs format clean rebuild
+.PHONY: help setup run test check bench bench-gateway conformance requirements docs format clean rebuild
 
 # The stamp holds the Python version and the folder it was made for: an environment made by another version, or copied
 # from elsewhere, is rebuilt. When PYTHON is not named, a working environment is kept whatever version made it.
@@ -76,6 +76,9 @@ bench-gateway: setup $(PEERS)/ready ## Measure the gateway beside other gateways
 	@command -v npm > /dev/null && test ! -d $(PEERS)/portkey && mkdir -p $(PEERS)/portkey && \
 		(cd $(PEERS)/portkey && npm install --silent --no-fund --no-audit @portkey-ai/gateway) || true
 	@PEERS=$(PEERS) $(BIN)/python -m bench.gateway $(ARGS)
+
+conformance: setup ## Run the Model Context Protocol's own suite against our server (needs npx)
+	@$(BIN)/python -m scripts.mcp_conformance $(ARGS)
 
 requirements: setup ## Print which requirements are proved, context or open
 	@$(BIN)/python -m scripts.requirements $(ARGS)
