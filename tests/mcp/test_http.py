@@ -6,10 +6,14 @@ import json
 import httpx2
 import pytest
 from mcp import Client
+from starlette.applications import Starlette
 
 from groundwire import Runtime
+from groundwire.mcp import HttpDoor, mcp_routes
 from groundwire.mcp.messages import MAX_MESSAGE
 from groundwire.mcp.origins import LOOPBACK, origin_fault
+from groundwire.serving.application import Application
+from groundwire.serving.running import serving
 from tests.mcp.stage import LIMIT, Gate, answering, listening, stage
 
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -71,6 +75,24 @@ async def test_a_version_that_both_know_is_agreed_on(http, url, asked, given):
     assert answer["result"]["protocolVersion"] == given
     assert answer["result"]["serverInfo"]["name"] == "groundwire"
     assert list(answer["result"]["capabilities"]) == ["tools"]
+
+
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+async def test_it_is_served_beside_other_routes_too(runtime, era):
+    door = HttpDoor(runtime)
+    application = Application((), Starlette(routes=mcp_routes(door)), opening=door.open, closing=door.close)
+    told = []
+
+    async def tell(*progress):
+        told.append(progress)
+
+    async with (
+        asyncio.timeout(LIMIT),
+        serving(application, "127.0.0.1") as address,
+        Client(f"{address}/mcp", mode=era) as client,
+    ):
+        result = await client.call_tool("count", {"to": 1}, progress_callback=tell)
+    assert (result.content[0].text, told) == ("1", [(1.0, 1.0, "at 1")])
 
 
 async def test_ping_is_answered(http, url):

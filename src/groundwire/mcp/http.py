@@ -5,6 +5,7 @@ store. Two things follow. The server sends nothing that is not part of an answer
 cancel a call only in the process that carries it out.
 """
 
+import asyncio
 import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection
@@ -38,7 +39,7 @@ Identify: TypeAlias = Callable[[Scope], TurnOptions]
 
 
 class HttpDoor:
-    """An ASGI application for one path. `run` is entered before the first request and left after the last.
+    """An ASGI application for one path, between `open` and `close`.
 
     `hosts` are the names under which it may be addressed, None for any; `origins` are pages that may use it besides its
     own. `elicits`: whether whoever has the client may agree to calls, which is right only for a user's own server.
@@ -60,15 +61,35 @@ class HttpDoor:
         self._origins = origins
         self._max_body = max_body
         server = make_server(self.door, _caller, elicits=elicits, known_as=_known_as)
+        self._keeper: asyncio.Task[None] | None = None
+        self._stopped = asyncio.Event()
         self._manager = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=max_body)
+
+    async def open(self) -> None:
+        """Before the first request. What serves them has a task of its own, so that any task may close it."""
+        ready = asyncio.Event()
+        self._keeper = asyncio.create_task(self._keep(ready))
+        await ready.wait()
+
+    async def close(self) -> None:
+        """After the last. Calls that are still going on are waited for: they are being recorded."""
+        self._stopped.set()
+        if self._keeper is not None:
+            await self._keeper
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
+        await self.open()
+        try:
+            yield
+        finally:
+            await self.close()
+
+    async def _keep(self, ready: asyncio.Event) -> None:
         async with self._manager.run():
-            try:
-                yield
-            finally:
-                await self.door.close()
+            ready.set()
+            await self._stopped.wait()
+            await self.door.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
@@ -115,7 +136,7 @@ class HttpDoor:
 
 
 def mcp_routes(http_door: HttpDoor, path: str = "/mcp") -> list[Route]:
-    """For an application that has other routes too; it has to enter `http_door.run()` in its lifespan."""
+    """For an application that has other routes too; it has to open and close the door itself."""
     return [Route(path, endpoint=http_door)]
 
 

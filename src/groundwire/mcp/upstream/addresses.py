@@ -16,8 +16,8 @@ from groundwire.contracts.errors import ConfigError
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Sends requests to the public addresses of their hosts, and refuses all others."""
 
-    def __init__(self) -> None:
-        self._inner = httpx2.AsyncHTTPTransport()
+    def __init__(self, inner: httpx2.AsyncBaseTransport | None = None) -> None:
+        self._inner = inner or httpx2.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         host = request.url.host
