@@ -87,6 +87,11 @@ def test_anything_that_a_server_sends_is_read(value):
         assert isinstance(tool["name"], str)
 
 
+def test_a_block_keeps_its_texts_only():
+    noted = [{**WORDS, "annotations": 5}, {**FILE, "_meta": 1, "resource": FILE["resource"] | {"size": 5}}, 7]
+    assert tidy({"content": noted})["content"] == [WORDS, FILE, {"type": "text", "text": "7"}]
+
+
 def test_one_odd_tool_does_not_hide_the_others():
     good = {"name": "a", "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}
     listing = {"tools": [good, {"name": "b", "inputSchema": 5}, {"inputSchema": {}}, "c", None]}

@@ -61,6 +61,12 @@ def picture() -> dict:
 
 
 @tool(category="utility", result=False)
+def odd() -> dict:
+    """What is almost content."""
+    return {"content": [{"type": "text", "text": "a", "annotations": 5}]}
+
+
+@tool(category="utility", result=False)
 def warn() -> ToolResult:
     """Succeed with a remark."""
     return ToolResult.success({}, warnings=("mind the gap",))
@@ -88,7 +94,7 @@ class Gate:
         return wait
 
 
-ALL = (look_up, say, count, wipe, inner, rare, picture, warn)
+ALL = (look_up, say, count, wipe, inner, rare, picture, odd, warn)
 
 
 def stage(*more):

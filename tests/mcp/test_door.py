@@ -57,6 +57,11 @@ async def test_content_in_the_protocols_own_form_is_passed_on(client):
     assert result.structured_content is None
 
 
+async def test_what_is_almost_content_is_passed_on_as_data(client):
+    result = await client.call_tool("odd", {})
+    assert text_of(result) == ['{"content":[{"type":"text","text":"a","annotations":5}]}']
+
+
 async def test_warnings_stand_beside_the_result(client):
     assert text_of(await client.call_tool("warn", {})) == ["{}", "Warning: mind the gap"]
 

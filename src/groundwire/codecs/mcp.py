@@ -134,7 +134,7 @@ def _is_content(data: Any) -> bool:
 
 def is_block(block: Any) -> bool:
     """Whether a value is a block of content, of one of the known kinds."""
-    if not isinstance(block, dict) or block.get("type") not in _BLOCKS:
+    if not isinstance(block, dict) or not isinstance(block.get("type"), str) or block["type"] not in _BLOCKS:
         return False
     if block["type"] == "resource":
         resource = block.get("resource")

@@ -16,6 +16,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from groundwire import __version__
 from groundwire.codecs.mcp import encode_result
@@ -129,7 +130,13 @@ def _result(result: ToolResult) -> Any:
     error = result.error
     if error is not None and error.type is ErrorType.NOT_FOUND and error.detail == ErrorDetail.UNKNOWN_TOOL:
         raise MCPError(types.INVALID_PARAMS, error.message)
-    return encode_result(result) | {"resultType": "complete"}
+    encoded: dict[str, Any] = encode_result(result)
+    if isinstance(result.data, dict) and "structuredContent" not in encoded:  # a tool's own blocks, which may be wrong
+        try:
+            types.CallToolResult.model_validate(encoded, by_name=False)
+        except ValidationError:
+            encoded["content"] = [{"type": "text", "text": dump_json(result.data).decode()}]
+    return encoded | {"resultType": "complete"}
 
 
 class _Progress:

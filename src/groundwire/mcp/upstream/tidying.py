@@ -3,7 +3,7 @@
 Pure functions over the results inside messages. What a server really declared is read by `raw_tools`.
 """
 
-from typing import Any, cast
+from typing import Any
 
 from groundwire.codecs.mcp import is_block
 from groundwire.contracts.canonical import JsonObject, dump_json
@@ -41,7 +41,13 @@ def _plain_tool(tool: JsonObject) -> JsonObject:
     return {"name": tool["name"], "inputSchema": {"type": "object", "properties": properties if is_usual else {}}}
 
 
+def _texts(value: Any) -> JsonObject:
+    return {name: member for name, member in value.items() if isinstance(member, str)}
+
+
 def _block(block: Any) -> JsonObject:
+    """A block with nothing but texts in it: notes for other readers have no place in data, and may be wrong."""
     if is_block(block):
-        return cast("JsonObject", block)
+        nested: JsonObject = {"resource": _texts(block["resource"])} if block["type"] == "resource" else {}
+        return _texts(block) | nested
     return {"type": "text", "text": block if isinstance(block, str) else dump_json(block).decode()}
