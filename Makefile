@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check bench bench-gateway conformance requirements docs format clean rebuild
+.PHONY: help setup run demo test check bench bench-gateway conformance requirements docs format clean rebuild
 
 # The stamp holds the Python version and the folder it was made for: an environment made by another version, or copied
 # from elsewhere, is rebuilt. When PYTHON is not named, a working environment is kept whatever version made it.
@@ -43,7 +43,10 @@ $(READY): pyproject.toml constraints.txt
 
 rebuild:
 
-run: setup ## Show a tool being built, called, replayed, used by a model, and audited
+run: setup ## Serve the gateway with sample tools and a sample conversation, on port 8741
+	@bash scripts/run.sh $(BIN)
+
+demo: setup ## Show a tool being built, called, replayed, used by a model, and audited
 	@bash scripts/demo.sh $(BIN)
 
 # "logical" rather than "auto": auto counts physical cores and would leave half of a small machine idle.
