@@ -11,7 +11,17 @@ from starlette.routing import Route as AsgiRoute
 from groundwire.agent import Agent
 from groundwire.assembly import Runtime, Settings, open_models
 from groundwire.codecs.caching import ToolCache
-from groundwire.gateway import Services, Steps, Tables, Threads, model_routes
+from groundwire.gateway import (
+    AnswerTable,
+    RelaySessions,
+    RelayTables,
+    Services,
+    Steps,
+    Tables,
+    Threads,
+    model_routes,
+    relay_routes,
+)
 from groundwire.registry import Registry
 from groundwire.runtime.clock import SystemClock
 from groundwire.serving.application import Application
@@ -26,11 +36,12 @@ def make_application(
     cache = ToolCache()
     models = open_models(settings, environ=os.environ if environ is None else environ, clock=clock, cache=cache)
     runtime = Runtime(registry or Registry(), settings=settings, clock=clock)
-    tables = Tables(runtime.database)
     environ = os.environ if environ is None else environ
     keys = KeyRing(
         runtime.store, clock, master_key=master_key_from(environ), is_loopback=is_loopback(settings.server.host)
     )
+    tables, relay_tables = Tables(runtime.database), RelayTables(runtime.database)
+    threads = Threads(tables)
     services = Services(
         keys=keys,
         models=models,
@@ -39,7 +50,10 @@ def make_application(
         clock=clock,
         settings=settings.server,
         steps=Steps(tables),
-        threads=Threads(tables),
+        threads=threads,
+        relay=RelaySessions(relay_tables, threads, clock, settings.server),
+        relay_tables=relay_tables,
+        answers=AnswerTable(runtime.database),
     )
 
     async def opening() -> None:
@@ -52,7 +66,7 @@ def make_application(
         await runtime.close()
 
     return Application(
-        model_routes(services),
+        [*model_routes(services), *relay_routes(services)],
         _other_routes(),
         opening=opening,
         closing=closing,

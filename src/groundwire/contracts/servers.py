@@ -14,7 +14,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     """`[server]`. Sizes are bytes, times are seconds.
 
     `resultTimeout` is how long a model may take for a turn that brings tool results; `maxInFlight` how many requests one
-    process works on at a time before it answers 503.
+    process works on at a time before it answers 503. `relayPlaceholder` is what a relayed client reads in place of a
+    call, and `relayWait` how long its next request is held for the results.
     """
 
     host: str = DEFAULT_HOST
@@ -23,8 +24,12 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     max_body: Annotated[int, Meta(ge=1024, le=1_073_741_824)] = 64 * 1024 * 1024
     max_in_flight: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000
     result_timeout: Annotated[float, Meta(gt=0, le=86_400)] = 300.0
+    relay_placeholder: Annotated[str, Meta(min_length=1, max_length=1000)] = "Tool call completed"
+    relay_wait: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     shutdown_seconds: Annotated[int, Meta(ge=1, le=3600)] = 30
 
     def __post_init__(self) -> None:
         if not self.host:
             raise ConfigError("server.host is empty.")
+        if self.relay_placeholder != self.relay_placeholder.strip():
+            raise ConfigError("server.relayPlaceholder begins or ends with a space, which clients may drop.")

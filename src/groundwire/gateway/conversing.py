@@ -14,7 +14,7 @@ from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply
 from groundwire.contracts.requests import DeclaredTool, ModelRequest, ToolChoice
 from groundwire.gateway.asking import Asked, ModelDoor, Question
-from groundwire.gateway.threads import Thread, Turn, with_known_results
+from groundwire.gateway.threads import Offer, Thread, Turn, with_known_results
 
 _KEEPER = "openai-responses"
 _THOUGHTS = "reasoning.encrypted_content"
@@ -51,13 +51,16 @@ class ConversationDoor(ModelDoor):
         if not thread.items:
             given = await self._services.steps.restored(tenant, given, self.dialect)
         tools, choice = _tools_and_choice(wish, thread)
+        created = int(self._services.clock.now())
+        if thread.is_named and wish.is_kept:
+            thread = await self._with_offer(tenant, thread, _offer(wish, thread, tools), created)
         question = Question(
             caller=caller,
             request=self._kept_here(
                 replace(wish.request, items=(*thread.items, *given), tools=tools, tool_choice=choice)
             ),
             shown=replace(wish.shown, tools=tools, tool_choice=choice),
-            created=int(self._services.clock.now()),
+            created=created,
             started=started,
             array=asked.array,
             session=wish.conversation,
@@ -76,12 +79,18 @@ class ConversationDoor(ModelDoor):
         turn = Turn(
             items=(*given, *(reply.items if question.governed is None else question.governed.items)),
             given=len(given),
-            tools=question.shown.tools if thread.is_named else (),
-            tool_choice=question.shown.tool_choice if thread.is_named else None,
+            offer=thread.offer,
         )
         await self._services.threads.keep(
             question.caller.tenant, thread, question.reply_id, question.created, turn, dump(body).decode()
         )
+
+    async def _with_offer(self, tenant: str, thread: Thread, offer: Offer, created: int) -> Thread:
+        """Kept before the model is asked, so that it is there for others of the conversation, and if the model fails."""
+        if offer == thread.offer:
+            return thread
+        await self._services.threads.make_offer(tenant, thread, offer, created)
+        return replace(thread, position=thread.position + 1, offer=offer)
 
     def _kept_here(self, request: ModelRequest) -> ModelRequest:
         """The conversation is kept by us, so OpenAI need not, and has to hand out its thoughts to be sent back."""
@@ -129,9 +138,21 @@ def _kept(question: Question, thread: Thread) -> _KeptQuestion:
 def _tools_and_choice(wish: Wish, thread: Thread) -> tuple[tuple[DeclaredTool, ...], ToolChoice | None]:
     """As the request says; what it does not say is as before in a named conversation. A forced choice counts once."""
     request = wish.request
-    tools = request.tools or (() if wish.clears_tools else thread.tools)
+    before = thread.offer
+    tools = request.tools or (() if wish.clears_tools else before.tools)
     choice = request.tool_choice
-    if choice is None and thread.tool_choice is not None:
+    if choice is None and before.tool_choice is not None:
         is_result = bool(request.items) and isinstance(request.items[-1], ResultItem)
-        choice = None if is_result or thread.tool_choice.mode == "required" else thread.tool_choice
+        choice = None if is_result or before.tool_choice.mode == "required" else before.tool_choice
     return tools, choice if tools else None
+
+
+def _offer(wish: Wish, thread: Thread, tools: tuple[DeclaredTool, ...]) -> Offer:
+    """What the conversation goes on with: as the request says, and where it says nothing, as before."""
+    before = thread.offer
+    said = wish.request.tool_choice
+    return Offer(
+        tools=tools,
+        tool_choice=(before.tool_choice if said is None else said) if tools else None,
+        extras=before.extras if tools == before.tools else {},
+    )

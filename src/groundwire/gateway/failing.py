@@ -69,6 +69,8 @@ def write_failure(exchange: Exchange, error: GroundwireError, dialect: Dialect, 
     headers = headers_for(exchange, dialect)
     if failure.retry_after is not None:
         headers.append(("retry-after", f"{max(1, round(failure.retry_after))}"))
+    if failure.should_retry is not None and isinstance(error, Refused):  # which the vendors' SDKs listen to
+        headers.append(("x-should-retry", "true" if failure.should_retry else "false"))
     if dialect == "anthropic":
         body = {**body, "request_id": exchange.request_id}
     exchange.answer(status, headers, b"[%b]" % dump(body) if array else dump(body))

@@ -23,9 +23,11 @@ class ModelList:
         self._services = services
 
     async def serve(self, exchange: Exchange) -> None:
-        dialect = _dialect_of(exchange)
+        self.show(exchange, _dialect_of(exchange), exchange.path.partition("/models")[2].strip("/"))
+
+    def show(self, exchange: Exchange, dialect: Dialect, name: str) -> None:
+        """One model, or all for an empty name."""
         created = int(self._services.clock.now())
-        name = exchange.path.partition("/models")[2].strip("/")
         try:
             caller = await self._services.admit(exchange)
             if name:

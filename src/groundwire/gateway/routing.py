@@ -1,9 +1,11 @@
 """Paths to endpoints. The only place that knows where a dialect's clients look for what."""
 
+from collections.abc import Awaitable, Callable
 from urllib.parse import unquote
 
 from groundwire.gateway.asking import Asked, ModelDoor
 from groundwire.gateway.gemini_sessions import GeminiSessionDoor
+from groundwire.gateway.idempotency import once
 from groundwire.gateway.listing import ModelList, TokenCount, no_such_method
 from groundwire.gateway.responding import ResponsesDoor, StoredResponses
 from groundwire.gateway.services import Services
@@ -13,21 +15,21 @@ from groundwire.serving.exchanges import Exchange, Handler, Refuser, Route
 _GEMINI_BASES = ("/v1beta/models/", "/v1/models/")
 
 
-class _GeminiMethods:
+class GeminiMethods:
     """`{model}:{method}` below the models; names may hold slashes and colons, so the last colon counts."""
 
-    def __init__(self, door: ModelDoor, count: TokenCount, base: str) -> None:
-        self._door = door
+    def __init__(self, generate: Callable[[Exchange, Asked], Awaitable[None]], count: TokenCount, base: str) -> None:
+        self._generate = generate
         self._count = count
         self._base = base
 
     async def serve(self, exchange: Exchange) -> None:
         model, _, method = unquote(exchange.path[len(self._base) :]).rpartition(":")
         if method == "generateContent":
-            await self._door.serve(exchange, Asked(model=model))
+            await self._generate(exchange, Asked(model=model))
         elif method == "streamGenerateContent":
             is_array = exchange.parameter("alt") != "sse"
-            await self._door.serve(exchange, Asked(model=model, stream=True, array=is_array))
+            await self._generate(exchange, Asked(model=model, stream=True, array=is_array))
         elif method == "countTokens":
             await self._count.serve(exchange, model)
         else:
@@ -43,18 +45,18 @@ def model_routes(services: Services) -> list[Route]:
     count = TokenCount("anthropic", services, estimator)
     input_tokens = TokenCount("openai-responses", services, estimator)
     routes = [
-        _post("/v1/chat/completions", chat.serve, chat.refuse),
-        _post("/v1/messages", anthropic.serve, anthropic.refuse),
+        _post("/v1/chat/completions", once(chat.serve, "openai-chat", services), chat.refuse),
+        _post("/v1/messages", once(anthropic.serve, "anthropic", services), anthropic.refuse),
         _post("/v1/messages/count_tokens", count.serve, count.refuse),
-        _post("/v1/gemini", gemini_sessions.serve, gemini_sessions.refuse),
-        _post("/v1/responses", responses.serve, responses.refuse),
+        _post("/v1/gemini", once(gemini_sessions.serve, "gemini", services), gemini_sessions.refuse),
+        _post("/v1/responses", once(responses.serve, "openai-responses", services), responses.refuse),
         _post("/v1/responses/input_tokens", input_tokens.serve, input_tokens.refuse),
         Route(method="GET", path="/v1/responses/*", handler=stored.show, refuse=responses.refuse),
         Route(method="DELETE", path="/v1/responses/*", handler=stored.delete, refuse=responses.refuse),
     ]
     for base in _GEMINI_BASES:
-        methods = _GeminiMethods(gemini, TokenCount("gemini", services, estimator), base)
-        routes.append(_post(f"{base}*", methods.serve, gemini.refuse))
+        methods = GeminiMethods(gemini.serve, TokenCount("gemini", services, estimator), base)
+        routes.append(_post(f"{base}*", once(methods.serve, "gemini", services), gemini.refuse))
         routes.append(Route(method="GET", path=f"{base}*", handler=listing.serve, refuse=listing.refuse))
         routes.append(Route(method="GET", path=base.rstrip("/"), handler=listing.serve, refuse=listing.refuse))
     return routes

@@ -10,6 +10,9 @@ from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply, Usage
 from groundwire.contracts.requests import ModelRequest
 from groundwire.contracts.servers import ServerSettings
+from groundwire.gateway.answers import AnswerTable
+from groundwire.gateway.relay_sessions import RelaySessions
+from groundwire.gateway.relay_tables import RelayTables
 from groundwire.gateway.steps import Steps
 from groundwire.gateway.threads import Threads
 from groundwire.providers.router import ModelRouter
@@ -31,6 +34,9 @@ class Services(Struct, frozen=True, kw_only=True):
     settings: ServerSettings
     steps: Steps
     threads: Threads
+    relay: RelaySessions
+    relay_tables: RelayTables
+    answers: AnswerTable
 
     async def admit(self, exchange: Exchange, scope: Scope = "models") -> Caller:
         """Who sends this request, counted; an AccessError if it is not let in."""

@@ -1,6 +1,6 @@
-"""The gateway's tables: turns of conversations, and the model's steps that clients may bring back without their proofs.
+"""Rows of the gateway: turns of conversations, and the model's steps that clients may bring back without their proofs.
 
-SQL that every store understands. Knows rows, not what is done with them.
+Knows rows, not what is done with them.
 """
 
 from collections.abc import Sequence
@@ -8,35 +8,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from groundwire.contracts.ports import Database
+from groundwire.gateway.migrations import APP, SCRIPTS
 
-APP = "gateway"
-_SCRIPTS = (
-    (
-        "0001_turns",
-        """
-        CREATE TABLE gateway_turns (
-            tenant TEXT NOT NULL,
-            thread TEXT NOT NULL,
-            position INTEGER NOT NULL,
-            response_id TEXT NOT NULL,
-            parent_thread TEXT NOT NULL,
-            parent_position INTEGER NOT NULL,
-            created BIGINT NOT NULL,
-            turn TEXT NOT NULL,
-            response TEXT NOT NULL,
-            PRIMARY KEY (tenant, thread, position)
-        );
-        CREATE UNIQUE INDEX gateway_turns_by_response ON gateway_turns (tenant, response_id);
-        CREATE TABLE gateway_steps (
-            tenant TEXT NOT NULL,
-            step TEXT NOT NULL,
-            created BIGINT NOT NULL,
-            items TEXT NOT NULL,
-            PRIMARY KEY (tenant, step)
-        );
-        """,
-    ),
-)
 _COLUMNS = "thread, position, response_id, parent_thread, parent_position, created, turn, response"
 _MAX_ANCESTORS = 100
 
@@ -62,7 +35,7 @@ class Tables:
         self._database = database
 
     async def open(self) -> None:
-        await self._database.migrate(APP, _SCRIPTS)
+        await self._database.migrate(APP, SCRIPTS)
 
     async def add_turn(self, tenant: str, row: TurnRow) -> bool:
         """False where that place of the thread is taken."""
@@ -89,6 +62,10 @@ class Tables:
                 break
             thread, until = rows[0].parent_thread, rows[0].parent_position
         return [row for part in reversed(parts) for row in part]
+
+    async def last_turn(self, tenant: str, thread: str) -> TurnRow | None:
+        rows = await self._rows("thread = $2 ORDER BY position DESC LIMIT 1", tenant, thread)
+        return rows[0] if rows else None
 
     async def response(self, tenant: str, response_id: str) -> TurnRow | None:
         rows = await self._rows("response_id = $2", tenant, response_id)

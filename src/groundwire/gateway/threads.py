@@ -4,13 +4,15 @@ A thread is a named conversation, or one that began with a response and goes on 
 an earlier response, the thread branches. Everything is in the store, so any process can serve any turn.
 """
 
+import secrets
+
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.errors import StoreError
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.messages import CallItem, Item, ResultItem
+from groundwire.contracts.messages import CallItem, Item, Private, ResultItem
 from groundwire.contracts.requests import DeclaredTool, ToolChoice
 from groundwire.gateway.failing import Refused
 from groundwire.gateway.tables import Tables, TurnRow
@@ -18,13 +20,24 @@ from groundwire.gateway.tables import Tables, TurnRow
 _NAMED = "conversation:"
 
 
+class Offer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the model may call in a conversation. `extras`: what else the dialect that declared it says about it."""
+
+    tools: tuple[DeclaredTool, ...] = ()
+    tool_choice: ToolChoice | None = None
+    extras: Private = field(default_factory=dict)
+
+
+_NOTHING = Offer()
+
+
 class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`items` is what came in and what was answered; `given` counts the former."""
+    """`items` is what came in and what was answered; `given` counts the former. Nobody says anything in some turns:
+    they only change what is on offer."""
 
     items: tuple[Item, ...] = ()
     given: int = 0
-    tools: tuple[DeclaredTool, ...] = ()
-    tool_choice: ToolChoice | None = None
+    offer: Offer = _NOTHING
 
 
 _encode = msgspec.json.Encoder().encode
@@ -32,15 +45,14 @@ _decode = msgspec.json.Decoder(Turn).decode
 
 
 class Thread(Struct, frozen=True, kw_only=True):
-    """Where a new turn goes, and what went before. `tools` and `tool_choice` are kept for named conversations only."""
+    """Where a new turn goes, and what went before. The offer is kept for named conversations only."""
 
     name: str
     position: int = 0
     parent_thread: str = ""
     parent_position: int = -1
     items: tuple[Item, ...] = ()
-    tools: tuple[DeclaredTool, ...] = ()
-    tool_choice: ToolChoice | None = None
+    offer: Offer = _NOTHING
     is_named: bool = False
 
 
@@ -59,10 +71,23 @@ class Threads:
             name=thread,
             position=rows[-1].position + 1,
             items=tuple(item for turn in turns for item in turn.items),
-            tools=turns[-1].tools,
-            tool_choice=turns[-1].tool_choice,
+            offer=turns[-1].offer,
             is_named=True,
         )
+
+    async def offer(self, tenant: str, name: str) -> Offer:
+        """What is on offer in the named conversation."""
+        row = await self._tables.last_turn(tenant, f"{_NAMED}{name}")
+        return _NOTHING if row is None else _read(row).offer
+
+    async def set_offer(self, tenant: str, name: str, offer: Offer, created: int) -> None:
+        row = await self._tables.last_turn(tenant, f"{_NAMED}{name}")
+        position = 0 if row is None else row.position + 1
+        await self.make_offer(tenant, Thread(name=f"{_NAMED}{name}", position=position, is_named=True), offer, created)
+
+    async def make_offer(self, tenant: str, thread: Thread, offer: Offer, created: int) -> None:
+        """Change what is on offer in a named conversation, before anybody says more."""
+        await self.keep(tenant, thread, f"offer_{secrets.token_hex(24)}", created, Turn(offer=offer), "")
 
     async def after(self, tenant: str, response_id: str) -> Thread:
         """What goes on from a response; Refused where there is none of that id."""

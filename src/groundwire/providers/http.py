@@ -122,11 +122,13 @@ class HttpProvider:
         """Whether bytes of this dialect may be passed on as they are."""
         return dialect == self.endpoint.dialect and not self.endpoint.overrides and not self.endpoint.knobs
 
-    async def forward(self, body: bytes, model: str, *, stream: bool, headers: Mapping[str, str]) -> HttpResponse:
+    async def forward(
+        self, body: bytes, model: str, *, stream: bool, headers: Mapping[str, str], seconds: float | None = None
+    ) -> HttpResponse:
         attempt = 1
         while True:
             try:
-                response = await self._post(body, model, stream=stream, headers=headers)
+                response = await self._post(body, model, stream=stream, headers=headers, seconds=seconds)
                 if response.status < 300:
                     return response
                 data = await self._read_error(response)
@@ -201,9 +203,8 @@ class HttpProvider:
             return
         passed_on = False
         due: Batch = []  # a beginning is passed on with what follows: until then it can be asked again
-        async with aclosing(
-            self._received(response, encoded)
-        ) as received:  # a failure must not leave the connection open
+        # A failure must not leave the connection open.
+        async with aclosing(self.received(response, encoded.names)) as received:
             async for batch in received:
                 for part in batch:
                     if isinstance(part, ReplyFailed):
@@ -231,8 +232,8 @@ class HttpProvider:
         failure = Failure(kind=FailureKind.BAD_RESPONSE, message=message, status=502, code=reply.finish.detail)
         raise self._failed(failure, response)
 
-    async def _received(self, response: HttpResponse, encoded: Encoded) -> AsyncGenerator[Batch]:
-        decoder = self._codec.StreamDecoder(names=encoded.names)
+    async def received(self, response: HttpResponse, names: Mapping[str, str]) -> AsyncGenerator[Batch]:
+        decoder = self._codec.StreamDecoder(names=names)
         try:
             async for chunk in response.chunks():
                 if batch := decoder.feed(chunk):

@@ -39,11 +39,17 @@ class ForwardingProvider(Protocol):
 
     def forwards(self, dialect: str) -> bool: ...
 
-    async def forward(self, body: bytes, model: str, *, stream: bool, headers: Mapping[str, str]) -> HttpResponse:
+    async def forward(
+        self, body: bytes, model: str, *, stream: bool, headers: Mapping[str, str], seconds: float | None = None
+    ) -> HttpResponse:
         """The answer that is there, its body still to be read; ProviderError for any other."""
         ...
 
     async def read(self, response: HttpResponse) -> bytes: ...
+
+    def received(self, response: HttpResponse, names: Mapping[str, str]) -> AsyncGenerator[list[ReplyPart]]:
+        """What an answer in pieces says, as it comes. `names` leads from the tools' names there to our own."""
+        ...
 
 
 class ModelRouter:

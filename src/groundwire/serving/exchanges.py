@@ -38,7 +38,9 @@ class _Lookup(Protocol):
 class Exchange:
     """`path` is decoded by the server where it is percent-encoded, `query` is as it came."""
 
-    __slots__ = ("_protocol", "headers", "method", "path", "query", "request_id", "scheme", "status")
+    __slots__ = (
+        "_body", "_protocol", "_recording", "headers", "method", "path", "query", "request_id", "scheme", "status",
+    )  # fmt: skip
 
     def __init__(self, scope: Any, protocol: Any, request_id: str) -> None:
         self.method: str = scope.method
@@ -50,13 +52,20 @@ class Exchange:
         self.status = 0
         """What was answered; 0 until then."""
         self._protocol = protocol
+        self._body: bytes | None = None
+        self._recording: Recording | None = None
 
     def parameter(self, name: str) -> str:
         """The first value of a query parameter, empty where there is none."""
         return next((value for key, value in parse_qsl(self.query) if key == name), "") if self.query else ""
 
     async def body(self, limit: int) -> bytes:
-        """All of it; RequestTooLarge where it is longer than `limit` bytes."""
+        """All of it, as often as it is asked for; RequestTooLarge where it is longer than `limit` bytes."""
+        if self._body is None:
+            self._body = await self._read(limit)
+        return self._body
+
+    async def _read(self, limit: int) -> bytes:
         length = self.headers.get("content-length")
         if length is not None:
             if not length.isdigit() or int(length) > limit:
@@ -74,22 +83,67 @@ class Exchange:
 
     def answer(self, status: int, headers: Headers, body: bytes) -> None:
         self.status = status
+        if self._recording is not None:
+            self._recording.begin(status, headers, is_streamed=False)
+            self._recording.add(body)
+            self._recording.end()
         self._protocol.response_bytes(status, headers, body)
 
     async def stream(self, status: int, headers: Headers, pieces: AsyncIterator[bytes]) -> None:
         """Send each piece as it comes. ClientGone where nobody listens any more."""
         self.status = status
+        recording = self._recording
+        if recording is not None:
+            recording.begin(status, headers, is_streamed=True)
         transport = self._protocol.response_stream(status, headers)
         try:
             async for piece in pieces:
                 if piece:
                     await transport.send_bytes(piece)
+                    if recording is not None:
+                        recording.add(piece)
         except ProtocolClosed:
             raise ClientGone("The client closed the connection before the answer ended.") from None
+        if recording is not None:
+            recording.end()
+
+    def record(self, limit: int) -> "Recording":
+        """Remember what is going to be answered, up to so many bytes."""
+        self._recording = Recording(limit)
+        return self._recording
 
     def watched(self) -> "_Watch":
         """Cancel what is done inside when the client goes away, and raise ClientGone."""
         return _Watch(self._protocol)
+
+
+class Recording:
+    """An answer, as it went out. `is_whole` only at its end, and only if there was room for all of it."""
+
+    def __init__(self, limit: int) -> None:
+        self.status = 0
+        self.headers: Headers = []
+        self.is_streamed = False
+        self.is_whole = False
+        self._pieces: list[bytes] = []
+        self._room = limit
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self._pieces)
+
+    def begin(self, status: int, headers: Headers, *, is_streamed: bool) -> None:
+        self.status, self.headers, self.is_streamed = status, headers, is_streamed
+
+    def add(self, piece: bytes) -> None:
+        self._room -= len(piece)
+        if self._room >= 0:
+            self._pieces.append(piece)
+        else:
+            self._pieces.clear()
+
+    def end(self) -> None:
+        self.is_whole = self._room >= 0
 
 
 class _Watch:

@@ -1,0 +1,161 @@
+"""`Idempotency-Key` on model endpoints: a request that is sent again gets the answer that it got, and nobody is asked.
+
+The answer is kept with the request's key in the store, so it does not matter which process the second one comes to.
+Knows answers as bytes. A request without the header pays for one look.
+"""
+
+import asyncio
+import base64
+import hashlib
+import zlib
+from contextlib import suppress
+
+import msgspec
+from msgspec.structs import replace
+
+from groundwire.codecs.dialects import codec_of
+from groundwire.contracts.errors import GroundwireError, WireError
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.replies import FinishReason, ReplyEnded
+from groundwire.contracts.requests import Dialect
+from groundwire.gateway.answers import AnswerRow, AnswerTable
+from groundwire.gateway.failing import Refused, headers_for, write_failure
+from groundwire.gateway.services import Services
+from groundwire.serving.exchanges import ClientGone, Exchange, Handler, Headers, Recording
+
+HEADER = "idempotency-key"
+MAX_KEY = 255
+MAX_ANSWER = 16 * 1024 * 1024
+"""A longer answer is not kept."""
+_KEPT_SECONDS = 24 * 3600
+_HOLD_SECONDS = 30
+WAIT_SECONDS = 10.0
+"""How long a second request waits for the answer to the first."""
+_PAUSE = 0.1
+_RETRY_SOON = 1.0
+_KEPT_HEADERS = ("content-type", "cache-control", "x-groundwire-warnings")
+_PASSING = frozenset({401, 403, 408, 409, 425, 429})
+"""Refusals that the same request may not get again."""
+_CUT = (FinishReason.INCOMPLETE, FinishReason.FAILED, FinishReason.CANCELLED)
+
+
+def once(handler: Handler, dialect: Dialect, services: Services) -> Handler:
+    """The handler, which answers a request with a key only once."""
+
+    async def serve(exchange: Exchange) -> None:
+        key = exchange.headers.get(HEADER)
+        if not key:
+            await handler(exchange)
+            return
+        try:
+            await _Keyed(exchange, key, dialect, services).serve(handler)
+        except ClientGone:
+            raise
+        except GroundwireError as error:
+            write_failure(exchange, error, dialect)
+
+    return serve
+
+
+class _Keyed:
+    """One request with a key."""
+
+    def __init__(self, exchange: Exchange, key: str, dialect: Dialect, services: Services) -> None:
+        self._exchange = exchange
+        self._key = key
+        self._dialect = dialect
+        self._answers: AnswerTable = services.answers
+        self._clock = services.clock
+        self._limit = services.settings.max_body
+        self._tenant = "default"
+
+    async def serve(self, handler: Handler) -> None:
+        if len(self._key) > MAX_KEY or not self._key.isprintable():
+            raise WireError(f"must be at most {MAX_KEY} printable characters", path="Idempotency-Key")
+        now = int(self._clock.now())
+        row = AnswerRow(
+            digest=await self._digest(),
+            holder=self._exchange.request_id,
+            held_until=now + _HOLD_SECONDS,
+            expires=now + _KEPT_SECONDS,
+        )
+        found = await self._take(row)
+        if found is None:
+            await self._answer(handler, row)
+        elif found.digest != row.digest:
+            raise _conflict("This Idempotency-Key was used for another request.", None)
+        elif not found.status:
+            raise _conflict("The request with this Idempotency-Key is still being answered.", _RETRY_SOON)
+        else:
+            headers = [
+                *headers_for(self._exchange, self._dialect)[1:],
+                *msgspec.json.decode(found.headers, type=Headers),
+            ]
+            body = zlib.decompress(base64.b64decode(found.body))
+            self._exchange.answer(found.status, [*headers, ("idempotent-replayed", "true")], body)
+
+    async def _take(self, row: AnswerRow) -> AnswerRow | None:
+        """None where the key is ours now, else what it stands for; a request that is being answered is waited for."""
+        until = self._clock.monotonic() + WAIT_SECONDS
+        while True:
+            found = await self._answers.take(self._tenant, self._key, row, int(self._clock.now()))
+            is_done = found is None or found.status or found.digest != row.digest
+            if is_done or self._clock.monotonic() >= until:
+                return found
+            await self._clock.sleep(_PAUSE)
+
+    async def _answer(self, handler: Handler, row: AnswerRow) -> None:
+        recording = self._exchange.record(MAX_ANSWER)
+        holding = asyncio.create_task(self._hold(row.holder))
+        try:
+            await handler(self._exchange)
+            if _is_final(recording, self._dialect):
+                headers = [(name, value) for name, value in recording.headers if name in _KEPT_HEADERS]
+                body = base64.b64encode(zlib.compress(recording.body)).decode()
+                written = msgspec.json.encode(headers).decode()
+                await self._answers.keep(
+                    self._tenant, self._key, replace(row, status=recording.status, headers=written, body=body)
+                )
+        finally:
+            holding.cancel()
+            with suppress(asyncio.CancelledError):
+                await holding
+            await self._answers.give_up(self._tenant, self._key, row.holder)
+
+    async def _hold(self, holder: str) -> None:
+        """As long as we live, nobody else takes the request over."""
+        while True:
+            await self._clock.sleep(_HOLD_SECONDS / 3)
+            until = int(self._clock.now()) + _HOLD_SECONDS
+            with suppress(GroundwireError):
+                await self._answers.hold(self._tenant, self._key, holder, until)
+
+    async def _digest(self) -> str:
+        body = await self._exchange.body(self._limit)
+        asked = f"{self._exchange.path}\n{self._exchange.parameter('alt')}\n"
+        return hashlib.sha256(asked.encode("utf-8", "surrogatepass") + body).hexdigest()
+
+
+def _is_final(recording: Recording, dialect: Dialect) -> bool:
+    """Whether the same request would be answered no better the next time."""
+    if not recording.is_whole or recording.status >= 500 or recording.status in _PASSING:
+        return False
+    if not recording.is_streamed or recording.status >= 300:
+        return True
+    decoder = codec_of(dialect).StreamDecoder()
+    parts = [*decoder.feed(recording.body), *decoder.finish()]
+    last = parts[-1] if parts else None
+    return isinstance(last, ReplyEnded) and last.reply.finish.reason not in _CUT
+
+
+def _conflict(message: str, retry_after: float | None) -> Refused:
+    return Refused(
+        Failure(
+            kind=FailureKind.CONFLICT,
+            message=message,
+            status=409,
+            code="idempotency_conflict",
+            retry_after=retry_after,
+            should_retry=retry_after is not None,
+        )
+    )

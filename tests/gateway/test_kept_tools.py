@@ -1,0 +1,126 @@
+"""Named conversations: tools and their choice stay, calls and results find each other, and nothing is lost on the way."""
+
+import httpx2
+import pytest
+
+from groundwire.providers.retries import RetryPolicy
+from groundwire.testing import Answer, Ask, Fault, FaultKind, ModelFaults, Rule
+
+FLAT = {
+    "type": "function",
+    "name": "get_weather",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+DECLARATION = {
+    "name": "get_weather",
+    "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}, "required": ["city"]},
+}
+CALLS = Answer("Let me see.", calls=(Ask("get_weather", {"city": "Tokyo"}), Ask("get_weather", {"city": "Oslo"})))
+SCRIPT = (CALLS, Answer("Sunny."), Answer("You are welcome."))
+
+
+async def post(running, given, path="/v1/responses", **more):
+    body = {"model": running.model, "input": given, **more}
+    async with httpx2.AsyncClient(timeout=30) as http:
+        return await http.post(f"{running.url}{path}", json=body)
+
+
+def results_of(response):
+    calls = [item for item in response.json()["output"] if item["type"] == "function_call"]
+    return [
+        {"type": "function_call_output", "call_id": call["call_id"], "output": f'{{"at":{place}}}'}
+        for place, call in enumerate(calls)
+    ]
+
+
+def declared(body):
+    return [entry["name"] for tool in body.get("tools", ()) for entry in tool["functionDeclarations"]]
+
+
+@pytest.mark.requirement("E-002", "E-045", "E-046", "E-075", "E-101")
+async def test_a_request_without_tools_and_choice_gets_text(gateway):
+    async with gateway("4", upstream="gemini") as running:
+        response = await post(running, "What is 2+2?")
+        body = running.upstream.requests[0].body
+    assert [item["type"] for item in response.json()["output"]] == ["message"]
+    assert ("tools" in body, "toolConfig" in body) == (False, False)
+
+
+@pytest.mark.requirement("E-008", "E-009", "E-020", "E-065", "E-068", "E-073", "E-074")
+async def test_calls_are_items_of_their_own_and_all_results_with_their_text_go_back(gateway):
+    async with gateway(*SCRIPT, upstream="gemini") as running:
+        one = await post(running, "How is the weather?", conversation="trip", tools=[FLAT])
+        said = {"role": "user", "content": "And in short?"}
+        two = await post(running, [*results_of(one), said], conversation="trip")
+        contents = running.upstream.requests[1].body["contents"]
+    calls = [item for item in one.json()["output"] if item["type"] == "function_call"]
+    assert [(call["name"], call["arguments"]) for call in calls] == [
+        ("get_weather", '{"city":"Tokyo"}'),
+        ("get_weather", '{"city":"Oslo"}'),
+    ]
+    assert len({call["call_id"] for call in calls}) == 2
+    assert two.json()["output"][0]["content"][0]["text"] == "Sunny."
+    answered = [part["functionResponse"]["response"] for part in contents[2]["parts"]]
+    assert answered == [{"at": 0}, {"at": 1}]
+    assert contents[3] == {"role": "user", "parts": [{"text": "And in short?"}]}
+
+
+@pytest.mark.requirement("E-007", "E-063")
+async def test_tools_are_kept_before_the_model_is_asked(gateway):
+    faults = ModelFaults(at={0: Fault(kind=FaultKind.STATUS, status=500)})
+    async with gateway(*SCRIPT, upstream="gemini", faults=faults, retry=RetryPolicy(attempts=1)) as running:
+        failed = await post(running, "How is the weather?", conversation="trip", tools=[FLAT])
+        await post(running, "How is the weather?", conversation="trip")
+        body = running.upstream.requests[1].body
+    assert failed.status_code == 500
+    assert declared(body) == ["get_weather"]
+    assert len(body["contents"]) == 1
+
+
+@pytest.mark.requirement("E-064")
+async def test_a_forced_choice_counts_for_its_own_request_and_any_other_stays(gateway):
+    async with gateway(rules=(Rule("", "Fine."),), upstream="gemini") as running:
+        for more in ({"tools": [FLAT], "tool_choice": "required"}, {}, {"tool_choice": "none"}, {}, {"tools": []}, {}):
+            response = await post(running, "Hi", conversation="trip", **more)
+            assert response.status_code == 200, response.text
+        bodies = [request.body for request in running.upstream.requests]
+    modes = [body.get("toolConfig", {}).get("functionCallingConfig", {}).get("mode") for body in bodies]
+    assert modes == ["ANY", None, "NONE", "NONE", None, None]
+    assert [declared(body) for body in bodies] == [["get_weather"]] * 4 + [[]] * 2
+
+
+async def test_tools_that_are_said_again_are_not_kept_again(gateway, tmp_path):
+    store = f"sqlite:///{tmp_path}/store.db"
+    async with gateway(rules=(Rule("", "Fine."),), upstream="gemini", store=store) as running:
+        for _ in range(3):
+            await post(running, "Hi", conversation="trip", tools=[FLAT], tool_choice="auto")
+        shown = await _turns(store)
+    assert shown == [0, 1, 2, 3]
+
+
+async def _turns(store):
+    from groundwire.store import open_url
+
+    opened = open_url(store)
+    await opened.open()
+    try:
+        rows = await opened.database.fetch("SELECT position FROM gateway_turns ORDER BY position")
+        return [row["position"] for row in rows]
+    finally:
+        await opened.shut()
+
+
+@pytest.mark.requirement("E-010", "E-076", "E-077", "E-078", "E-079", "E-082")
+async def test_the_native_endpoint_takes_declarations_and_gives_calls_as_gemini_has_them(gateway):
+    config = {"functionCallingConfig": {"mode": "ANY"}}
+    tools = [{"functionDeclarations": [DECLARATION]}]
+    async with gateway(*SCRIPT, upstream="gemini") as running:
+        response = await post(running, "How is the weather?", "/v1/gemini", tools=tools, toolConfig=config)
+        body = running.upstream.requests[0].body
+    parts = response.json()["candidates"][0]["content"]["parts"]
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    assert [(call["name"], call["args"]) for call in calls] == [
+        ("get_weather", {"city": "Tokyo"}),
+        ("get_weather", {"city": "Oslo"}),
+    ]
+    assert (body["tools"], body["toolConfig"]) == (tools, config)
