@@ -29,7 +29,7 @@ MAX_ANSWER = 16 * 1024 * 1024
 """A longer answer is not kept."""
 _KEPT_SECONDS = 24 * 3600
 _HOLD_SECONDS = 30
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 2.0
 """How long a second request waits for the answer to the first."""
 _PAUSE = 0.1
 _RETRY_SOON = 1.0
