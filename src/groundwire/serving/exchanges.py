@@ -104,6 +104,8 @@ class Exchange:
                         recording.add(piece)
         except ProtocolClosed:
             raise ClientGone("The client closed the connection before the answer ended.") from None
+        finally:
+            transport = None  # the server ends the body when nobody holds it, and a traceback would
         if recording is not None:
             recording.end()
 
