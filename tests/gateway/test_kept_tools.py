@@ -1,9 +1,10 @@
-"""Named conversations: tools and their choice stay, calls and results find each other, and nothing is lost on the way."""
+"""Tools of named conversations: kept before anybody is asked, with their choice, until somebody says otherwise."""
 
 import httpx2
 import pytest
 
 from groundwire.providers.retries import RetryPolicy
+from groundwire.store import open_url
 from groundwire.testing import Answer, Ask, Fault, FaultKind, ModelFaults, Rule
 
 FLAT = {
@@ -11,18 +12,14 @@ FLAT = {
     "name": "get_weather",
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 }
-DECLARATION = {
-    "name": "get_weather",
-    "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}, "required": ["city"]},
-}
 CALLS = Answer("Let me see.", calls=(Ask("get_weather", {"city": "Tokyo"}), Ask("get_weather", {"city": "Oslo"})))
 SCRIPT = (CALLS, Answer("Sunny."), Answer("You are welcome."))
 
 
-async def post(running, given, path="/v1/responses", **more):
+async def post(running, given, **more):
     body = {"model": running.model, "input": given, **more}
     async with httpx2.AsyncClient(timeout=30) as http:
-        return await http.post(f"{running.url}{path}", json=body)
+        return await http.post(f"{running.url}/v1/responses", json=body)
 
 
 def results_of(response):
@@ -37,7 +34,7 @@ def declared(body):
     return [entry["name"] for tool in body.get("tools", ()) for entry in tool["functionDeclarations"]]
 
 
-@pytest.mark.requirement("E-002", "E-045", "E-046", "E-075", "E-101")
+@pytest.mark.requirement("E-002", "E-045", "E-046")
 async def test_a_request_without_tools_and_choice_gets_text(gateway):
     async with gateway("4", upstream="gemini") as running:
         response = await post(running, "What is 2+2?")
@@ -46,7 +43,7 @@ async def test_a_request_without_tools_and_choice_gets_text(gateway):
     assert ("tools" in body, "toolConfig" in body) == (False, False)
 
 
-@pytest.mark.requirement("E-008", "E-009", "E-020", "E-065", "E-068", "E-073", "E-074")
+@pytest.mark.requirement("E-068", "E-073", "E-074")
 async def test_calls_are_items_of_their_own_and_all_results_with_their_text_go_back(gateway):
     async with gateway(*SCRIPT, upstream="gemini") as running:
         one = await post(running, "How is the weather?", conversation="trip", tools=[FLAT])
@@ -99,8 +96,6 @@ async def test_tools_that_are_said_again_are_not_kept_again(gateway, tmp_path):
 
 
 async def _turns(store):
-    from groundwire.store import open_url
-
     opened = open_url(store)
     await opened.open()
     try:
@@ -108,19 +103,3 @@ async def _turns(store):
         return [row["position"] for row in rows]
     finally:
         await opened.shut()
-
-
-@pytest.mark.requirement("E-010", "E-076", "E-077", "E-078", "E-079", "E-082")
-async def test_the_native_endpoint_takes_declarations_and_gives_calls_as_gemini_has_them(gateway):
-    config = {"functionCallingConfig": {"mode": "ANY"}}
-    tools = [{"functionDeclarations": [DECLARATION]}]
-    async with gateway(*SCRIPT, upstream="gemini") as running:
-        response = await post(running, "How is the weather?", "/v1/gemini", tools=tools, toolConfig=config)
-        body = running.upstream.requests[0].body
-    parts = response.json()["candidates"][0]["content"]["parts"]
-    calls = [part["functionCall"] for part in parts if "functionCall" in part]
-    assert [(call["name"], call["args"]) for call in calls] == [
-        ("get_weather", {"city": "Tokyo"}),
-        ("get_weather", {"city": "Oslo"}),
-    ]
-    assert (body["tools"], body["toolConfig"]) == (tools, config)
