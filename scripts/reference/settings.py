@@ -91,6 +91,8 @@ MEANINGS = {
     "ServerSettings.maxBody": "The longest body of a request, in bytes; a longer one is a 413.",
     "ServerSettings.maxInFlight": "Requests that one process works on at a time; more are a 503.",
     "ServerSettings.resultTimeout": "Seconds that a model may take for a turn that brings tool results.",
+    "ServerSettings.relayPlaceholder": "What a [relayed](../guides/gateway.md#the-relay) client reads in place of a call.",
+    "ServerSettings.relayWait": "Seconds that its next request is held for the results before it reads that again.",
     "ServerSettings.shutdownSeconds": "How long answers that have begun may take when the server is told to stop.",
     "Settings.telemetry": "What is told to OpenTelemetry, where the environment asks for it.",
     "TelemetrySettings.captureContent": "Also the declarations of tools, arguments and results.",

@@ -102,6 +102,8 @@ async def test_tools_can_be_set_in_either_form_shown_and_cleared(gateway):
     [
         ({"tools": 3}, "tools"),
         ({"toolconfig": {}}, "toolconfig"),
+        ({"tools": [{"type": "groundwire", "name": "kb_*"}]}, "tools"),
+        ({"tools": TOOLS, "toolConfig": {}, "tool_choice": "auto"}, "tool_choice"),
         ({"tools": [{"functionDeclarations": [{}]}]}, "name"),
     ],
 )

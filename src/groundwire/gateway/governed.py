@@ -70,12 +70,13 @@ def patterns_in(request: ModelRequest) -> tuple[str, ...]:
     """The names and globs of our tools that stand among a request's tools, in whatever way its dialect puts them."""
     found: list[str] = []
     for place, tool in enumerate(request.tools):
-        if isinstance(tool, NativeTool) and _is_ours(tool):
+        if isinstance(tool, NativeTool) and is_ours(tool):
             found.extend(_names_of(tool.value, f"tools[{place}]"))
     return tuple(found)
 
 
-def _is_ours(tool: NativeTool) -> bool:
+def is_ours(tool: NativeTool) -> bool:
+    """Whether it names tools of the server."""
     return tool.value.get("type") == _OURS or _OURS in tool.value
 
 

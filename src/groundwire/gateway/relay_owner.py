@@ -14,7 +14,9 @@ from groundwire.codecs.wire.results import object_result
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.requests import NativeTool
 from groundwire.gateway.failing import Refused, headers_for
+from groundwire.gateway.governed import is_ours
 from groundwire.gateway.relay_sessions import offer_body
 from groundwire.gateway.relay_tables import CallRow
 from groundwire.gateway.services import Services
@@ -88,8 +90,11 @@ def read_offer(wire: JsonObject) -> Offer:
     own = gemini.decode_request({"contents": [], **({} if is_openai else declared), **config})
     choice: JsonObject = {"tool_choice": body.get("tool_choice")}
     other = openai_responses.decode_request({"input": [], "model": "", **(declared if is_openai else {}), **choice})
+    tools_read = other.tools if is_openai else own.tools
+    if any(isinstance(tool, NativeTool) and is_ours(tool) for tool in tools_read):
+        raise WireError("cannot be tools of the server: the owner of the session carries its calls out", path="tools")
     return Offer(
-        tools=other.tools if is_openai else own.tools,
+        tools=tools_read,
         tool_choice=other.tool_choice if own.tool_choice is None else own.tool_choice,
         extras={} if is_openai and not config else own.extras,
     )

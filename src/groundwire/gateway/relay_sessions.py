@@ -19,8 +19,9 @@ from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import CallItem, Item, say
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Finish, FinishReason, Reply
-from groundwire.contracts.requests import ModelRequest
+from groundwire.contracts.requests import ModelRequest, NativeTool
 from groundwire.contracts.servers import ServerSettings
+from groundwire.gateway.governed import is_ours
 from groundwire.gateway.relay_tables import CallRow, RelayTables, StepRow
 from groundwire.gateway.rewriting import KnownStep, Rewriting, ToolContext, rewrite
 from groundwire.gateway.threads import Offer, Threads
@@ -159,11 +160,13 @@ class OfferBody(Struct, frozen=True, kw_only=True):
 
 
 def offer_body(offer: Offer, model: str) -> OfferBody:
-    request = ModelRequest(model=model, tools=offer.tools, tool_choice=offer.tool_choice, extras=offer.extras)
+    """Without tools of the server: who owns the session carries its calls out."""
+    tools = tuple(tool for tool in offer.tools if not (isinstance(tool, NativeTool) and is_ours(tool)))
+    request = ModelRequest(model=model, tools=tools, tool_choice=offer.tool_choice, extras=offer.extras)
     encoded = gemini.encode_request(request, profile=gemini.profile_for(model))
-    tools, config = encoded.body.get("tools"), encoded.body.get("toolConfig")
+    declared, config = encoded.body.get("tools"), encoded.body.get("toolConfig")
     return OfferBody(
-        tools=tools if isinstance(tools, list) else [],
+        tools=declared if isinstance(declared, list) else [],
         tool_config=config if isinstance(config, dict) else None,
         names=encoded.names,
     )
