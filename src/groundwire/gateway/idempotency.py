@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from groundwire.codecs.dialects import codec_of
 from groundwire.contracts.errors import GroundwireError, WireError
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.keys import Caller
 from groundwire.contracts.replies import FinishReason, ReplyEnded
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.answers import AnswerRow, AnswerTable
@@ -48,7 +49,8 @@ def once(handler: Handler, dialect: Dialect, services: Services) -> Handler:
             await handler(exchange)
             return
         try:
-            await _Keyed(exchange, key, dialect, services).serve(handler)
+            caller = await services.recognize(exchange)
+            await _Keyed(exchange, caller, key, dialect, services).serve(handler)
         except ClientGone:
             raise
         except GroundwireError as error:
@@ -58,20 +60,20 @@ def once(handler: Handler, dialect: Dialect, services: Services) -> Handler:
 
 
 class _Keyed:
-    """One request with a key."""
+    """One request with a key. What one caller was answered is no other caller's affair."""
 
-    def __init__(self, exchange: Exchange, key: str, dialect: Dialect, services: Services) -> None:
+    def __init__(self, exchange: Exchange, caller: Caller, key: str, dialect: Dialect, services: Services) -> None:
+        if len(key) > MAX_KEY or not key.isprintable():
+            raise WireError(f"must be at most {MAX_KEY} printable characters", path="Idempotency-Key")
         self._exchange = exchange
-        self._key = key
+        self._tenant = caller.tenant
+        self._key = f"{caller.key_id}/{key}"
         self._dialect = dialect
         self._answers: AnswerTable = services.answers
         self._clock = services.clock
         self._limit = services.settings.max_body
-        self._tenant = "default"
 
     async def serve(self, handler: Handler) -> None:
-        if len(self._key) > MAX_KEY or not self._key.isprintable():
-            raise WireError(f"must be at most {MAX_KEY} printable characters", path="Idempotency-Key")
         now = int(self._clock.now())
         row = AnswerRow(
             digest=await self._digest(),

@@ -23,9 +23,9 @@ class ModelList:
         self._services = services
 
     async def serve(self, exchange: Exchange) -> None:
-        self.show(exchange, _dialect_of(exchange), exchange.path.partition("/models")[2].strip("/"))
+        await self.show(exchange, _dialect_of(exchange), exchange.path.partition("/models")[2].strip("/"))
 
-    def show(self, exchange: Exchange, dialect: Dialect, name: str) -> None:
+    async def show(self, exchange: Exchange, dialect: Dialect, name: str) -> None:
         """One model, or all for an empty name."""
         created = int(self._services.clock.now())
         try:

@@ -54,11 +54,12 @@ class _RelayPaths:
             action = self._actions.get((exchange.method, rest))
             base = next((base for base in _MODELS if rest == base or rest.startswith(f"{base}/")), None)
             if action is not None:
-                await action(exchange, "default", session)
+                caller = await self._services.recognize(exchange)
+                await action(exchange, caller.tenant, session)
             elif base is not None and exchange.method == "POST":
                 await self._ask(exchange, session, f"{_BASE}{session}/{base}/")
             elif base is not None and exchange.method == "GET":
-                self._listing.show(exchange, "gemini", rest.removeprefix(base).strip("/"))
+                await self._listing.show(exchange, "gemini", rest.removeprefix(base).strip("/"))
             else:
                 message = f"The relay has no {exchange.method} {rest or '/'}."
                 raise Refused(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404))

@@ -8,11 +8,13 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from time import perf_counter_ns
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from groundwire.codecs import gemini
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.errors import GroundwireError, ProviderError, WireError
+from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import CallItem, say
 from groundwire.contracts.replies import (
     CallDelta,
@@ -29,34 +31,49 @@ from groundwire.contracts.replies import (
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.gateway.asking import Asked, warnings_text
 from groundwire.gateway.failing import headers_for, write_failure
-from groundwire.gateway.relay_sessions import RelaySessions, RelayTurn, with_own_steps
+from groundwire.gateway.relay_sessions import RelayTurn, with_own_steps
 from groundwire.gateway.services import Services
 from groundwire.providers.failing import unreadable
+from groundwire.providers.router import ForwardingProvider
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers
 
 _HEADERS: dict[str, str] = {}
 
 
+class _Relayed(Struct, frozen=True, kw_only=True):
+    """One request on its way: the body for a `direct` provider, or else the `request`, by which it is also counted."""
+
+    caller: Caller
+    asked: Asked
+    turn: RelayTurn
+    seconds: float | None
+    request: ModelRequest
+    direct: tuple[ForwardingProvider, str] | None = None
+
+
 class RelayDoor:
     def __init__(self, services: Services) -> None:
+        self._services = services
         self._models = services.models
-        self._settings = services.settings
-        self._sessions: RelaySessions = services.relay
+        self._sessions = services.relay
 
     async def serve(self, exchange: Exchange, session: str, asked: Asked) -> None:
         started = perf_counter_ns()
         try:
-            body = await exchange.body(self._settings.max_body)
+            caller = await self._services.admit(exchange)
+            self._services.check_model(caller, asked.model)
+            body = await exchange.body(self._services.settings.max_body)
             with exchange.watched():
-                if not await self._sessions.has_all_results("default", session):
+                if not await self._sessions.has_all_results(caller.tenant, session):
                     await self._say_again(exchange, asked)
                     return
-                turn = await self._sessions.begin("default", session, asked.model, body)
+                turn = await self._sessions.begin(caller.tenant, session, asked.model, body)
                 try:
+                    relayed = self._relayed(caller, asked, turn)
                     if asked.stream:
-                        await self._stream(exchange, turn, asked)
+                        await self._stream(exchange, relayed)
                     else:
-                        await self._answer(exchange, turn, asked, started)
+                        await self._answer(exchange, relayed, started)
                 finally:
                     await self._sessions.give_back(turn)
         except ClientGone:
@@ -64,23 +81,30 @@ class RelayDoor:
         except GroundwireError as error:
             write_failure(exchange, error, "gemini", array=asked.array)
 
-    async def _answer(self, exchange: Exchange, turn: RelayTurn, asked: Asked, started: int) -> None:
-        waiting = perf_counter_ns()
-        direct = self._models.direct(asked.model, "gemini")
+    def _relayed(self, caller: Caller, asked: Asked, turn: RelayTurn) -> _Relayed:
+        timeout = self._services.settings.result_timeout if turn.rewriting.brings_results else None
+        direct = None if caller.limits else self._models.direct(asked.model, "gemini")
+        request = ModelRequest(model=asked.model)
         if direct is None:
-            written = b""
-            reply = await self._models.complete(_translated(turn, asked), SendOptions(timeout=self._seconds(turn)))
+            request = gemini.decode_request(turn.rewriting.body, model=asked.model, stream=asked.stream)
+            request = replace(request, items=with_own_steps(request.items, turn.steps))
+        return _Relayed(caller=caller, asked=asked, turn=turn, seconds=timeout, request=request, direct=direct)
+
+    async def _answer(self, exchange: Exchange, relayed: _Relayed, started: int) -> None:
+        waiting = perf_counter_ns()
+        turn, written = relayed.turn, b""
+        if relayed.direct is None:
+            reply = await self._models.complete(relayed.request, SendOptions(timeout=relayed.seconds))
         else:
-            provider, name = direct
-            response = await provider.forward(
-                turn.rewriting.body, name, stream=False, headers=_HEADERS, seconds=self._seconds(turn)
-            )
+            provider, name = relayed.direct
+            body = turn.rewriting.body
+            response = await provider.forward(body, name, stream=False, headers=_HEADERS, seconds=relayed.seconds)
             written = await provider.read(response)
             reply = _read(written, turn)
         waited = perf_counter_ns() - waiting
-        shown = await self._sessions.end(turn, reply)
+        shown = await self._end(relayed, reply)
         headers = headers_for(exchange, "gemini")
-        if shown is not reply or direct is None:
+        if shown is not reply or relayed.direct is None:
             encoded = gemini.encode_response(shown)
             written = dump(encoded.body)
             if warnings := (*shown.warnings, *encoded.warnings):
@@ -88,43 +112,48 @@ class RelayDoor:
         headers.append(("x-groundwire-overhead-us", str((perf_counter_ns() - started - waited) // 1000)))
         exchange.answer(200, headers, written)
 
-    async def _stream(self, exchange: Exchange, turn: RelayTurn, asked: Asked) -> None:
-        async with aclosing(await self._batches(turn, asked)) as batches:
+    async def _stream(self, exchange: Exchange, relayed: _Relayed) -> None:
+        async with aclosing(await self._batches(relayed)) as batches:
             first = await anext(batches)
             if isinstance(first[0], ReplyFailed):
                 raise ProviderError(first[0].failure)
-            await exchange.stream(200, _stream_headers(exchange, asked), self._pieces(turn, asked, first, batches))
+            headers = _stream_headers(exchange, relayed.asked)
+            await exchange.stream(200, headers, self._pieces(relayed, first, batches))
 
-    async def _batches(self, turn: RelayTurn, asked: Asked) -> AsyncGenerator[list[ReplyPart]]:
-        seconds = self._seconds(turn)
-        direct = self._models.direct(asked.model, "gemini")
-        if direct is None:
-            return self._models.batches(_translated(turn, asked), SendOptions(timeout=seconds))
-        provider, name = direct
-        response = await provider.forward(turn.rewriting.body, name, stream=True, headers=_HEADERS, seconds=seconds)
-        return provider.received(response, turn.names)
+    async def _batches(self, relayed: _Relayed) -> AsyncGenerator[list[ReplyPart]]:
+        if relayed.direct is None:
+            return self._models.batches(relayed.request, SendOptions(timeout=relayed.seconds))
+        provider, name = relayed.direct
+        body = relayed.turn.rewriting.body
+        response = await provider.forward(body, name, stream=True, headers=_HEADERS, seconds=relayed.seconds)
+        return provider.received(response, relayed.turn.names)
 
     async def _pieces(
-        self, turn: RelayTurn, asked: Asked, first: list[ReplyPart], batches: AsyncGenerator[list[ReplyPart]]
+        self, relayed: _Relayed, first: list[ReplyPart], batches: AsyncGenerator[list[ReplyPart]]
     ) -> AsyncIterator[bytes]:
-        encoder = gemini.StreamEncoder(array=asked.array)
+        encoder = gemini.StreamEncoder(array=relayed.asked.array)
         batch: list[ReplyPart] | None = first
         try:
             while batch is not None:
-                shown = [await self._shown(turn, part) for part in batch if not _is_of_call(part)]
+                shown = [await self._shown(relayed, part) for part in batch if not _is_of_call(part)]
                 yield b"".join([encoder.feed(part) for parts in shown for part in parts])
                 batch = await anext(batches, None)
         except ProviderError as error:
             yield encoder.feed(ReplyFailed(failure=error.failure))
         yield encoder.finish()
 
-    async def _shown(self, turn: RelayTurn, part: ReplyPart) -> tuple[ReplyPart, ...]:
+    async def _shown(self, relayed: _Relayed, part: ReplyPart) -> tuple[ReplyPart, ...]:
         if type(part) is not ReplyEnded:
             return (part,)
-        ended = ReplyEnded(reply=await self._sessions.end(turn, part.reply))
-        if not turn.is_captured:
+        ended = ReplyEnded(reply=await self._end(relayed, part.reply))
+        if not relayed.turn.is_captured:
             return (ended,)
         return ReplyTextDelta(index=len(part.reply.items), text=self._sessions.placeholder), ended
+
+    async def _end(self, relayed: _Relayed, reply: Reply) -> Reply:
+        shown = await self._sessions.end(relayed.turn, reply)
+        await self._services.charge(relayed.caller, relayed.request, reply)
+        return shown
 
     async def _say_again(self, exchange: Exchange, asked: Asked) -> None:
         """The results are not there yet; nobody is asked."""
@@ -141,14 +170,6 @@ class RelayDoor:
             yield encoder.finish()
 
         await exchange.stream(200, _stream_headers(exchange, asked), pieces())
-
-    def _seconds(self, turn: RelayTurn) -> float | None:
-        return self._settings.result_timeout if turn.rewriting.brings_results else None
-
-
-def _translated(turn: RelayTurn, asked: Asked) -> ModelRequest:
-    request = gemini.decode_request(turn.rewriting.body, model=asked.model, stream=asked.stream)
-    return replace(request, items=with_own_steps(request.items, turn.steps))
 
 
 def _read(data: bytes, turn: RelayTurn) -> Reply:

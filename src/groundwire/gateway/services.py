@@ -38,10 +38,15 @@ class Services(Struct, frozen=True, kw_only=True):
     relay_tables: RelayTables
     answers: AnswerTable
 
-    async def admit(self, exchange: Exchange, scope: Scope = "models") -> Caller:
-        """Who sends this request, counted; an AccessError if it is not let in."""
+    async def recognize(self, exchange: Exchange, scope: Scope = "models") -> Caller:
+        """Who sends this request; an AccessError if it is not let in."""
         caller = await self.keys.authenticate(exchange.headers.get, exchange.query)
         caller.check_scope(scope)
+        return caller
+
+    async def admit(self, exchange: Exchange, scope: Scope = "models") -> Caller:
+        """The same, counted."""
+        caller = await self.recognize(exchange, scope)
         if caller.limits:
             await self.keys.admit(caller)
         return caller
