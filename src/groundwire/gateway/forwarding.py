@@ -6,16 +6,20 @@ from time import perf_counter_ns
 import msgspec
 from msgspec import Struct
 
+from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.json import dump
+from groundwire.contracts.failures import Failure
 from groundwire.contracts.keys import Caller
+from groundwire.contracts.replies import ReplyFailed
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.failing import headers_for
 from groundwire.gateway.services import Services
-from groundwire.providers.transport import HttpResponse
+from groundwire.providers.transport import HttpResponse, TransportError
 from groundwire.serving.exchanges import Exchange
 
 _OURS = b'"groundwire"'
 """Stands in every body that names tools of the server."""
+_ENDS = (b"\n\n", b"\r\n\r\n")
 _PASSED = ("anthropic-beta", "anthropic-version", "openai-beta")
 
 
@@ -63,7 +67,7 @@ async def pass_on(way: Passage, body: bytes, services: Services) -> bool:
     if is_stream and "json" not in response.headers.get("content-type", ""):
         kind = response.headers.get("content-type", "text/event-stream")
         answered = [("content-type", kind), ("cache-control", "no-cache"), *answered[1:]]
-        await exchange.stream(200, answered, _chunks(response))
+        await exchange.stream(200, answered, _chunks(response, dialect))
         return True
     data = await provider.read(response)
     waited = perf_counter_ns() - waiting
@@ -79,9 +83,22 @@ def renamed(body: bytes, model: str) -> bytes:
     return msgspec.json.encode(members)
 
 
-async def _chunks(response: HttpResponse) -> AsyncIterator[bytes]:
+async def _chunks(response: HttpResponse, dialect: Dialect) -> AsyncIterator[bytes]:
+    """Events as they come, whole; where the connection breaks, the last one is an error as the dialect says it."""
+    waiting = b""
     try:
         async for chunk in response.chunks():
-            yield chunk
+            if not waiting and chunk.endswith(_ENDS):
+                yield chunk
+                continue
+            waiting += chunk
+            end = max(waiting.rfind(mark) + len(mark) if mark in waiting else 0 for mark in _ENDS)
+            if end:
+                yield waiting[:end]
+                waiting = waiting[end:]
+        yield waiting
+    except TransportError as error:
+        failure = Failure(kind=error.kind, message=error.message, status=0)
+        yield codec_of(dialect).StreamEncoder().feed(ReplyFailed(failure=failure))
     finally:
         await response.close()
