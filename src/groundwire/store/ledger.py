@@ -96,8 +96,6 @@ class Links:
 
 async def reserve_plain(transaction: Transaction, reservations: Sequence[Reservation]) -> list[ReserveOutcome]:
     """Reserve keys that need neither approval nor charge, all with one statement where none is taken."""
-    if len(reservations) == 1:
-        return [await _reserve_one(transaction, reservations[0])]
     effects = [effect for reservation in reservations if (effect := reservation.effect) is not None]
     outcomes: list[ReserveOutcome] = [_RESERVED] * len(effects)
     # One order for all processes, so that no two wait for each other.
@@ -199,8 +197,6 @@ async def _charge(transaction: Transaction, tenant: str, charge: Charge) -> bool
 
 async def close(transaction: Transaction, links: Links, closings: Sequence[Closing]) -> list[bool]:
     """Write the ends of calls in their order; for each, whether its transition applied."""
-    if len(closings) == 1:
-        return [await close_one(transaction, links, closings[0])]
     applied = [True] * len(closings)
     settling: list[tuple[int, Transition]] = []
     releasing: list[tuple[int, Transition]] = []

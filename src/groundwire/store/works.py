@@ -1,12 +1,13 @@
-"""One caller's part of a batch, and the batch as a whole."""
+"""What one caller wants written, and several such works as a batch."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.keys import KeySpend
 from groundwire.contracts.records import Closing, Reservation
+from groundwire.store import key_counts, ledger
 from groundwire.store.ledger import Links
 from groundwire.store.transactions import Transaction
 
@@ -56,6 +57,36 @@ class Work:
         self.future: asyncio.Future[Any] | None = None
         self.is_done = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a key to be reserved, and nothing else: one statement does it."""
+        reservation = self.reservation
+        return (
+            reservation is not None
+            and reservation.effect is not None
+            and reservation.appending is None
+            and not reservation.charges
+            and not reservation.confirmation_id
+        )
+
+    @property
+    def is_barrier(self) -> bool:
+        return self.closing is None and self.reservation is None and self.change is None and self.spend is None
+
+    @property
+    def takes_deferred(self) -> bool:
+        return self.closing is not None or self.is_barrier
+
+    async def apply(self, transaction: Transaction, links: Links) -> None:
+        if self.closing is not None:
+            self.outcome = await ledger.close_one(transaction, links, self.closing)
+        elif self.reservation is not None:
+            self.outcome = await ledger.reserve(transaction, self.reservation)
+        elif self.change is not None:
+            self.outcome = await self.change(transaction, links)
+        elif self.spend is not None:
+            (self.outcome,) = await key_counts.spend_all(transaction, [self.spend])
+
     def finish(self) -> Any:
         if self.error is not None:
             raise self.error
@@ -74,57 +105,67 @@ class Work:
 
 
 class Batch:
-    """Works sorted by what has to be done for them.
+    """Several works in one transaction, together with the closings that were deferred before them.
 
-    Those whose caller has gone before their turn are left out, except for what has happened: the ends of calls, what
-    an answer cost, and the entries of a run, also those that came with a reservation.
+    To the writer it is like a work of its own. `written` is how many closings were deferred and written before.
     """
 
-    __slots__ = ("changes", "closings", "durable", "plain", "spends", "takes_deferred", "works")
+    def __init__(self, works: Sequence[Work], deferred: Sequence[Closing], written: int) -> None:
+        self._works = works
+        self._deferred = deferred
+        self._written = written
+        self.durable = any(work.durable for work in works)
+        self.is_plain = not deferred and all(work.is_plain for work in works)
+        self.is_barrier = not deferred and all(work.is_barrier for work in works)
 
-    def __init__(self, works: Iterable[Work]) -> None:
-        self.works: list[Work] = []
-        self.plain: list[tuple[Work, Reservation]] = []
-        self.changes: list[Work] = []
-        self.closings: list[tuple[Work, Closing]] = []
-        self.spends: list[tuple[Work, KeySpend]] = []
-        self.durable = False
-        self.takes_deferred = False
-        for work in works:
-            if work.has_happened or work.future is None or not work.future.cancelled():
-                self._add(work)
-            elif work.reservation is not None and work.reservation.appending is not None:
-                self._add(Work(reservation=_without_effect(work.reservation), durable=work.durable))
+    async def apply(self, transaction: Transaction, links: Links) -> None:
+        """Plain reservations, spends and closings all at once, the rest one by one between them."""
+        plain = [(work, work.reservation) for work in self._works if work.is_plain and work.reservation is not None]
+        if plain:
+            outcomes = await ledger.reserve_plain(transaction, [reservation for _, reservation in plain])
+            for (work, _), outcome in zip(plain, outcomes, strict=True):
+                work.outcome = outcome
+        spends = [(work, work.spend) for work in self._works if work.spend is not None]
+        if spends:
+            refusals = await key_counts.spend_all(transaction, [spend for _, spend in spends])
+            for (work, _), refusal in zip(spends, refusals, strict=True):
+                work.outcome = refusal
+        for work in self._works:
+            if work.closing is None and work.spend is None and not work.is_plain:
+                await work.apply(transaction, links)
+        await self._close(transaction, links)
 
-    def _add(self, work: Work) -> None:
-        self.works.append(work)
-        reservation = work.reservation
-        if work.durable:
-            self.durable = True
-        if work.closing is not None:
-            self.closings.append((work, work.closing))
-            self.takes_deferred = True
-        elif reservation is not None:
-            is_bare = reservation.appending is None and not reservation.charges and not reservation.confirmation_id
-            if is_bare and reservation.effect is not None:
-                self.plain.append((work, reservation))
-            else:
-                self.changes.append(work)
-        elif work.spend is not None:
-            self.spends.append((work, work.spend))
-        elif work.change is not None:
-            self.changes.append(work)
-        else:
-            self.takes_deferred = True
+    async def _close(self, transaction: Transaction, links: Links) -> None:
+        """Write deferred closings before those that were handed in after them."""
+        closings: list[Closing] = []
+        places: list[tuple[Work, int]] = []
+        done = 0
+        for work in self._works:
+            if work.closing is not None:
+                upto = min(max(work.place - self._written, done), len(self._deferred))
+                closings.extend(self._deferred[done:upto])
+                done = upto
+                places.append((work, len(closings)))
+                closings.append(work.closing)
+        closings.extend(self._deferred[done:])
+        if closings:
+            applied = await ledger.close(transaction, links, closings)
+            for work, place in places:
+                work.outcome = applied[place]
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether one statement does it all."""
-        return bool(self.plain) and len(self.plain) == len(self.works)
 
-    @property
-    def is_barrier(self) -> bool:
-        return not (self.plain or self.spends or self.changes or self.closings)
+def still_wanted(works: Iterable[Work]) -> list[Work]:
+    """Without those whose caller has gone before their turn, except for what has happened.
+
+    That is the ends of calls, what an answer cost, and the entries of a run, also those that came with a reservation.
+    """
+    wanted: list[Work] = []
+    for work in works:
+        if work.has_happened or work.future is None or not work.future.cancelled():
+            wanted.append(work)
+        elif work.reservation is not None and work.reservation.appending is not None:
+            wanted.append(Work(reservation=_without_effect(work.reservation), durable=work.durable))
+    return wanted
 
 
 def _without_effect(reservation: Reservation) -> Reservation:

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import GroundwireError, InvalidJson, StoreError, StoreUnavailable
 from groundwire.contracts.records import AuditHead, CallRecord, Closing
-from groundwire.store import key_counts, ledger
 from groundwire.store import statements as sql
 from groundwire.store.ledger import Links
 from groundwire.store.rules import storable
-from groundwire.store.transactions import Engine, Transaction
-from groundwire.store.works import Batch, Work
+from groundwire.store.transactions import Engine
+from groundwire.store.works import Batch, Work, still_wanted
 
 _WRITE_AT = 256
 """So many deferred closings are written without waiting for a flush."""
@@ -80,32 +79,36 @@ class Writer:
 
     # Batches
 
-    async def write(self, works: Iterable[Work]) -> None:
+    async def write(self, works: Sequence[Work]) -> None:
         """Apply the works as one transaction, or each alone if one of them spoils it. Sets outcomes, never raises."""
-        batch = Batch(works)
+        works = still_wanted(works)
         count = 0
         try:
             if self._doubtful is not None:
                 await self._came_through()
-            if batch.takes_deferred:
+            if self._deferred and any(work.takes_deferred for work in works):
                 count = len(self._deferred)
-            await self._attempt(batch, count)
+            is_alone = len(works) == 1 and not count
+            await self._attempt(works[0] if is_alone else Batch(works, self._deferred[:count], self._written), count)
         except Exception as error:  # noqa: BLE001 - whatever it was, callers must hear of it
-            await self._recover(batch.works, count, self._explain(error))
+            await self._recover(works, count, self._explain(error))
 
     async def write_deferred(self) -> None:
         """Write what waits; a failure shows at the next flush."""
         await self.write([Work()])
 
-    async def _attempt(self, batch: Batch, count: int) -> None:
-        durable = self._syncs and batch.durable
+    async def _attempt(self, wanted: Work | Batch, count: int) -> None:
+        durable = self._syncs and wanted.durable
         owes_sync = durable and self._has_soft_commits
-        if batch.is_barrier and not count and not owes_sync:
+        is_barrier = wanted.is_barrier
+        if is_barrier and not owes_sync:
             return
-        transaction = await self._engine.begin(durable=durable, single=batch.is_plain)
+        transaction = await self._engine.begin(durable=durable, single=wanted.is_plain)
+        links = Links(transaction, self._chain)
         try:
-            head = await self._apply(transaction, batch, count)
-            if owes_sync and batch.is_barrier and head is None:
+            await wanted.apply(transaction, links)
+            head = await links.write()
+            if is_barrier:
                 await transaction.change(sql.TOUCH_HEAD)  # a commit without a change would not reach the disk
             if head is not None:
                 self._doubtful = (head, count)
@@ -117,49 +120,6 @@ class Writer:
         self._has_soft_commits = self._syncs and not durable
         if count:
             self._drop_deferred(count)
-
-    async def _apply(self, transaction: Transaction, batch: Batch, count: int) -> AuditHead | None:
-        if batch.plain:
-            outcomes = await ledger.reserve_plain(transaction, [reservation for _, reservation in batch.plain])
-            for (work, _), outcome in zip(batch.plain, outcomes, strict=True):
-                work.outcome = outcome
-        if batch.spends:
-            refusals = await key_counts.spend_all(transaction, [spend for _, spend in batch.spends])
-            for (work, _), refusal in zip(batch.spends, refusals, strict=True):
-                work.outcome = refusal
-        if len(batch.plain) + len(batch.spends) == len(batch.works):
-            return None
-        links = Links(transaction, self._chain)
-        for work in batch.changes:
-            if work.change is not None:
-                work.outcome = await work.change(transaction, links)
-            elif work.reservation is not None:
-                work.outcome = await ledger.reserve(transaction, work.reservation)
-        if batch.closings or count:
-            await self._close(transaction, links, batch.closings, count)
-        return await links.write()
-
-    async def _close(
-        self, transaction: Transaction, links: Links, works: Sequence[tuple[Work, Closing]], count: int
-    ) -> None:
-        """Write deferred closings before those that were handed in after them."""
-        if not count and len(works) == 1:
-            work, closing = works[0]
-            work.outcome = await ledger.close_one(transaction, links, closing)
-            return
-        closings: list[Closing] = []
-        places: list[int] = []
-        done = 0
-        for work, closing in works:
-            upto = min(max(work.place - self._written, done), count)
-            closings.extend(self._deferred[done:upto])
-            done = upto
-            places.append(len(closings))
-            closings.append(closing)
-        closings.extend(self._deferred[done:count])
-        applied = await ledger.close(transaction, links, closings)
-        for (work, _), place in zip(works, places, strict=True):
-            work.outcome = applied[place]
 
     # When something went wrong
 
@@ -181,12 +141,12 @@ class Writer:
 
     async def _attempt_cleaned(self, work: Work) -> None:
         try:
-            await self._attempt(Batch([work]), 0)
+            await self._attempt(work, 0)
         except Exception as error:
             if work.closing is None or isinstance(self._explain(error), StoreUnavailable):
                 raise
             work.closing = storable(work.closing)
-            await self._attempt(Batch([work]), 0)
+            await self._attempt(work, 0)
 
     async def _write_deferred_singly(self, count: int, works: Sequence[Work]) -> bool:
         """One by one; what cannot be stored at all is given up, and named by the next flush."""
