@@ -196,7 +196,7 @@ def stored(run):
     import sqlite3
 
     with contextlib.closing(sqlite3.connect("groundwire.db")) as store:
-        bodies = store.execute("SELECT body FROM run_entries ORDER BY run_id, seq").fetchall()
+        bodies = store.execute("SELECT body FROM run_entries ORDER BY id").fetchall()
     entries = [json.loads(body) for (body,) in bodies]
     return {entry["kind"]: entry for entry in entries}
 

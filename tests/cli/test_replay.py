@@ -50,7 +50,9 @@ def test_a_replay_as_json_has_both_sides(weather_run, run_json):
 
 def test_a_record_that_was_changed_fails_the_command(weather_run, run):
     with sqlite3.connect("groundwire.db") as store:
-        store.execute("UPDATE run_entries SET body = replace(body, 'It is fine.', 'It is bad..') WHERE seq = 5")
+        store.execute(
+            "UPDATE run_entries SET body = replace(body, 'It is fine.', 'It is bad..') WHERE id % 16777216 = 5"
+        )
     store.close()
     replayed = run("replay", weather_run)
     assert replayed.exit_code == 1

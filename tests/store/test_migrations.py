@@ -54,6 +54,55 @@ async def test_a_store_of_the_first_version_keeps_its_rows_and_gains_runs_and_ke
     await store.shut()
 
 
+BEFORE_NUMBERS = {FIRST, "0002_runs.sql", "0003_edited.sql", "0004_supplied.sql"}
+INSERT_OLD_RUN = (
+    "INSERT INTO runs (tenant, run_id, session_id, turn, model, outcome, text, entries, created_at, updated_at)"
+    " VALUES ('acme', $1, 'ses_1', 1, '', '', '', $2, 1.0, 1.0)"
+)
+INSERT_OLD_ENTRY = "INSERT INTO run_entries (tenant, run_id, seq, body, created_at) VALUES ('acme', $1, $2, $3, 2.0)"
+
+
+async def fill_runs(transaction, scripts):
+    """Runs as they were kept when an entry was found by tenant, run and number."""
+    await migrate(transaction, OWN, [script for script in scripts if script[0] in BEFORE_NUMBERS])
+    for run_id, bodies in (("run_1", [b"one", b"two"]), ("run_2", []), ("run_3", [b"three"])):
+        await transaction.change(INSERT_OLD_RUN, run_id, len(bodies))
+        for number, body in enumerate(bodies, 1):
+            await transaction.change(INSERT_OLD_ENTRY, run_id, number, body)
+
+
+async def fill_server_runs(url):
+    connection = await asyncpg.connect(url)
+    async with connection.transaction():
+        await fill_runs(PostgresTransaction(connection), own_scripts("postgres"))
+    await connection.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def old_runs_url(request, tmp_path):
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        asyncio.run(fill_server_runs(url))
+        return url
+    connection = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    asyncio.run(fill_runs(SqliteTransaction(connection), own_scripts("sqlite")))
+    connection.close()
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+async def test_runs_of_an_earlier_version_keep_their_entries_and_go_on(old_runs_url):
+    store = open_url(old_runs_url)
+    bodies = {
+        run_id: [(entry.seq, entry.body, entry.created_at) for entry in await store.run_entries("acme", run_id)]
+        for run_id in ("run_1", "run_2", "run_3")
+    }
+    assert bodies == {"run_1": [(1, b"one", 2.0), (2, b"two", 2.0)], "run_2": [], "run_3": [(1, b"three", 2.0)]}
+    assert await store.append_run(run(entries=2), run_entries(3, b"more"))
+    assert [entry.body for entry in await store.run_entries("acme", "run_1")] == [b"one", b"two", b"more"]
+    assert [entry.body for entry in await store.run_entries("acme", "run_3")] == [b"three"]
+    await store.shut()
+
+
 async def test_several_who_open_an_earlier_store_at_once_upgrade_it_once(early_url):
     stores = [open_url(early_url) for _ in range(5)]
     await asyncio.gather(*(store.open() for store in stores))

@@ -13,6 +13,7 @@ from groundwire.store.batches import InlineBatches, TaskBatches, ThreadBatches
 from groundwire.store.databases import SqlDatabase
 from groundwire.store.sql_store import SqlStore
 from groundwire.store.sqlite import SqliteEngine, SqliteStore
+from groundwire.store.statements import ENTRIES_PER_RUN
 from groundwire.store.writers import Writer
 from tests.conformance.builders import closing, effect, ending, reservation, run, run_entries, verify
 
@@ -225,6 +226,23 @@ async def test_an_append_whose_answer_got_lost_is_found_by_reading(troubled):
         await store.append_run(run(), run_entries(1, b"one"))
     assert await store.run_entries("acme", "run_1") == run_entries(1, b"one")
     assert not await store.append_run(run(), run_entries(1, b"one"))
+
+
+@pytest.mark.parametrize(("stored", "fits"), [(ENTRIES_PER_RUN - 2, True), (ENTRIES_PER_RUN - 1, False)])
+async def test_a_run_ends_before_the_numbers_of_the_next_begin(tmp_path, stored, fits):
+    store = SqliteStore(tmp_path / "store.db")
+    await store.create_run(run(), [])
+    await store.create_run(run("run_2"), run_entries(1, b"next"))
+    await store.database.execute("UPDATE runs SET entries = $1 WHERE run_id = 'run_1'", stored)
+    last = run_entries(stored + 1, b"last")
+    if fits:
+        assert await store.append_run(run(entries=stored), last)
+    else:
+        with pytest.raises(StoreError, match="run_1"):
+            await store.append_run(run(entries=stored), last)
+    assert await store.run_entries("acme", "run_1") == (last if fits else [])
+    assert await store.run_entries("acme", "run_2") == run_entries(1, b"next")
+    await store.shut()
 
 
 async def test_shutting_at_level_power_waits_for_what_was_just_handed_in(tmp_path):

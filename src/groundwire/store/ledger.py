@@ -25,7 +25,7 @@ from groundwire.contracts.records import (
     Taken,
     Transition,
 )
-from groundwire.contracts.runs import Appending
+from groundwire.contracts.runs import Appending, Run, RunEntry
 from groundwire.store import statements as sql
 from groundwire.store.rows import (
     audit_values,
@@ -39,7 +39,7 @@ from groundwire.store.rows import (
     session_of,
     session_values,
 )
-from groundwire.store.rules import appended, is_lapsed, lapsed, retention_entry
+from groundwire.store.rules import check_places, is_lapsed, lapsed, retention_entry
 from groundwire.store.transactions import Transaction, Values
 
 _RESERVED = Reserved()
@@ -136,14 +136,21 @@ async def _reserve_one(transaction: Transaction, reservation: Reservation) -> Re
 
 async def append_run(transaction: Transaction, appending: Appending) -> bool:
     """The head decides who was first; whoever was writes the entries too."""
-    run = appending.run
-    changes = run_changes(appended(run, appending.entries))
+    run, entries = appending.run, appending.entries
+    check_places(run, entries)
+    changes = run_changes(run, len(entries))
     if not await transaction.change(sql.UPDATE_RUN, run.tenant, run.run_id, run.entries, *changes):
         return False
-    if appending.entries:
-        rows = [run_entry_values(run, entry) for entry in appending.entries]
-        await transaction.change_many(sql.INSERT_RUN_ENTRY, rows)
+    await insert_run_entries(transaction, run, entries)
     return True
+
+
+async def insert_run_entries(transaction: Transaction, run: Run, entries: Sequence[RunEntry]) -> None:
+    if run.entries + len(entries) >= sql.ENTRIES_PER_RUN:
+        raise StoreError(f"the run {run.run_id} has too many entries", hint="Begin another run in its session.")
+    if entries:
+        rows = [run_entry_values(run, entry) for entry in entries]
+        await transaction.change_many(sql.INSERT_RUN_ENTRY, rows)
 
 
 def _key(holder: Effect | Transition) -> tuple[str, str, str]:

@@ -22,7 +22,7 @@ from groundwire.contracts.records import (
 )
 from groundwire.contracts.results import Evidence
 from groundwire.contracts.runs import Run, RunEntry
-from groundwire.store.rules import RUN_CHANGES
+from groundwire.contracts.texts import storable
 from groundwire.store.transactions import Row
 
 SESSION_FIELDS = Session.__struct_fields__
@@ -102,8 +102,9 @@ def run_values(run: Run) -> tuple[object, ...]:
     return msgspec.structs.astuple(run)
 
 
-def run_changes(run: Run) -> tuple[object, ...]:
-    return tuple(getattr(run, field) for field in RUN_CHANGES)
+def run_changes(run: Run, added: int) -> tuple[object, ...]:
+    """The values of RUN_CHANGES after so many entries were added."""
+    return run.turn, storable(run.model), run.outcome, storable(run.text), run.entries + added, run.updated_at
 
 
 def run_of(row: Row) -> Run:
@@ -111,7 +112,7 @@ def run_of(row: Row) -> Run:
 
 
 def run_entry_values(run: Run, entry: RunEntry) -> tuple[object, ...]:
-    return (run.tenant, run.run_id, *msgspec.structs.astuple(entry))
+    return run.tenant, run.run_id, entry.seq, entry.body, entry.created_at
 
 
 def run_entry_of(row: Row) -> RunEntry:

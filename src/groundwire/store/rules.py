@@ -67,11 +67,16 @@ def begun(run: Run, entries: Sequence[RunEntry]) -> Run:
     return appended(run, entries)
 
 
-def appended(run: Run, entries: Sequence[RunEntry]) -> Run:
-    """The head of a run as it is stored with these entries behind those that it counts."""
+def check_places(run: Run, entries: Sequence[RunEntry]) -> None:
+    """Whether these entries follow those that the run counts."""
     for seq, entry in enumerate(entries, run.entries + 1):
         if entry.seq != seq:
             raise StoreError(f"entry {entry.seq} of the run {run.run_id} stands where {seq} must be")
+
+
+def appended(run: Run, entries: Sequence[RunEntry]) -> Run:
+    """The head of a run as it is stored with these entries behind those that it counts."""
+    check_places(run, entries)
     return msgspec.structs.replace(
         run, model=storable_text(run.model), text=storable_text(run.text), entries=run.entries + len(entries)
     )

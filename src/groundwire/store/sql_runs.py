@@ -6,7 +6,7 @@ from groundwire.contracts.runs import Appending, Run, RunEntry
 from groundwire.store import ledger
 from groundwire.store import statements as sql
 from groundwire.store.ledger import Links
-from groundwire.store.rows import run_entry_of, run_entry_values, run_of, run_values
+from groundwire.store.rows import run_entry_of, run_of, run_values
 from groundwire.store.rules import begun, run_exists
 from groundwire.store.sql_access import SqlAccess
 from groundwire.store.transactions import Transaction
@@ -22,8 +22,7 @@ class SqlRuns(SqlAccess):
         async def change(transaction: Transaction, _: Links) -> bool:
             if not await transaction.change(sql.INSERT_RUN, *head):
                 return False
-            if entries:
-                await transaction.change_many(sql.INSERT_RUN_ENTRY, [run_entry_values(run, entry) for entry in entries])
+            await ledger.insert_run_entries(transaction, run, entries)
             return True
 
         if not await self._change(change, durable=True):

@@ -11,7 +11,6 @@ from groundwire.store.rows import (
     CONFIRMATION_FIELDS,
     EFFECT_FIELDS,
     KEY_FIELDS,
-    RUN_ENTRY_FIELDS,
     RUN_FIELDS,
     SESSION_FIELDS,
 )
@@ -20,6 +19,8 @@ from groundwire.store.rules import RUN_CHANGES
 BY_NUMBER = "/* by number */"
 """Where SQLite is to read rows in their order: left alone, it takes any index that begins with the tenant, and then
 sorts, or jumps to each row of the tenant in turn."""
+ENTRIES_PER_RUN = 2**24
+"""How far the numbers of two runs are apart in the table of entries; a run has fewer."""
 
 
 def _columns(fields: Iterable[str]) -> str:
@@ -165,10 +166,15 @@ LIST_ALL_CONFIRMATIONS = (
 # Runs
 INSERT_RUN = _insert("runs", RUN_FIELDS) + " ON CONFLICT DO NOTHING"
 UPDATE_RUN = f"UPDATE runs SET {_assign(RUN_CHANGES, 4)} WHERE tenant = $1 AND run_id = $2 AND entries = $3"
-INSERT_RUN_ENTRY = _insert("run_entries", ("tenant", "run_id", *RUN_ENTRY_FIELDS))
+INSERT_RUN_ENTRY = (
+    f"INSERT INTO run_entries (id, body, created_at) SELECT seq * {ENTRIES_PER_RUN} + $3, $4, $5"
+    " FROM runs WHERE tenant = $1 AND run_id = $2"
+)
 SELECT_RUN = f"SELECT {_RUN} FROM runs WHERE tenant = $1 AND run_id = $2"
+_FIRST_ENTRY = f"SELECT seq * {ENTRIES_PER_RUN} FROM runs WHERE tenant = $1 AND run_id = $2"
 SELECT_RUN_ENTRIES = (
-    f"SELECT {_columns(RUN_ENTRY_FIELDS)} FROM run_entries WHERE tenant = $1 AND run_id = $2 ORDER BY seq"
+    f"SELECT id % {ENTRIES_PER_RUN}, body, created_at FROM run_entries"
+    f" WHERE id >= ({_FIRST_ENTRY}) AND id < ({_FIRST_ENTRY}) + {ENTRIES_PER_RUN} ORDER BY id"
 )
 RUN_SEQ = "SELECT seq FROM runs WHERE tenant = $1 AND run_id = $2"
 _NEWEST_RUNS = "tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
