@@ -54,7 +54,7 @@ async def test_a_store_of_the_first_version_keeps_its_rows_and_gains_runs_and_ke
     await store.shut()
 
 
-BEFORE_NUMBERS = {FIRST, "0002_runs.sql", "0003_edited.sql", "0004_supplied.sql"}
+BEFORE_NUMBERS = {FIRST, "0002_runs.sql", "0003_edited.sql", "0004_supplied.sql", "0005_keys.sql"}
 INSERT_OLD_RUN = (
     "INSERT INTO runs (tenant, run_id, session_id, turn, model, outcome, text, entries, created_at, updated_at)"
     " VALUES ('acme', $1, 'ses_1', 1, '', '', '', $2, 1.0, 1.0)"

@@ -8,14 +8,14 @@ import pytest
 
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import StoreError, StoreUnavailable
-from groundwire.contracts.records import Reserved
+from groundwire.contracts.records import ConfirmationStatus, Reserved
 from groundwire.store.batches import InlineBatches, TaskBatches, ThreadBatches
 from groundwire.store.databases import SqlDatabase
 from groundwire.store.sql_store import SqlStore
 from groundwire.store.sqlite import SqliteEngine, SqliteStore
 from groundwire.store.statements import ENTRIES_PER_RUN
 from groundwire.store.writers import Writer
-from tests.conformance.builders import closing, effect, ending, reservation, run, run_entries, verify
+from tests.conformance.builders import closing, confirmation, effect, ending, reservation, run, run_entries, verify
 
 
 class Trouble(Exception):
@@ -137,6 +137,48 @@ async def test_many_at_once_need_few_transactions(troubled):
 
     await asyncio.gather(*(act(str(number)) for number in range(64)))
     assert len(engine.commits) <= 8
+
+
+async def test_decisions_and_ends_of_calls_are_chained_in_one_transaction(troubled):
+    store, engine = troubled
+    asked = await store.create_confirmation(confirmation())
+    engine.commits.clear()
+    decision = store.decide_confirmation(
+        "acme",
+        asked.confirmation_id,
+        ConfirmationStatus.APPROVED,
+        by="ann",
+        note="",
+        now=2.0,
+        entry=closing("decided").entry,
+    )
+    ends = [store.close(closing(name)) for name in ("1", "2", "3")]
+    assert await asyncio.gather(store.reserve(reservation()), decision, *ends) == [Reserved(), True, True, True, True]
+    assert len(engine.commits) <= 2
+    report = await verify(store)
+    assert (report.ok, report.records) == (True, 4)
+
+
+async def test_a_chain_that_another_process_moved_on_is_linked_to_its_end(tmp_path):
+    ours, theirs = SqliteStore(tmp_path / "store.db"), SqliteStore(tmp_path / "store.db")
+    for number in range(3):
+        assert await ours.close(closing(f"ours {number}"))
+        assert await theirs.close(closing(f"theirs {number}"))
+    assert await ours.close(closing("last"))
+    report = await verify(theirs)
+    assert (report.ok, report.records) == (True, 7)
+    await ours.shut()
+    await theirs.shut()
+
+
+async def test_a_chain_whose_head_is_gone_takes_no_more_records(tmp_path):
+    store = SqliteStore(tmp_path / "store.db")
+    assert await store.close(closing("before"))
+    await store.database.execute("DELETE FROM audit_head")
+    with pytest.raises(StoreError, match="head"):
+        await store.close(closing("after"))
+    assert [row[0] for row in await store._reader.fetch("SELECT call_id FROM calls")] == ["call_before"]
+    await store.shut()
 
 
 @pytest.mark.parametrize("troubled", [ThreadBatches], indirect=True)

@@ -62,8 +62,10 @@ class InlineBatches:
         with self._lock:
             work.place = self._writer.deferred_so_far
             if self._may_go_at_once(loop):
-                drive(self._writer.write((work,)))
-                return work.finish()
+                await self._writer.write((work,))  # here, it never waits
+                if work.error is not None:
+                    raise work.error
+                return work.outcome
             work.future = loop.create_future()
             self._works.append(work)
         return await work.future
@@ -131,7 +133,9 @@ class ThreadBatches:
         work.place = self._writer.deferred_so_far
         if not (work.durable or self._is_crowded) and self._may_write_alone():
             self._write((work,))
-            return work.finish()
+            if work.error is not None:
+                raise work.error
+            return work.outcome
         loop = asyncio.get_running_loop()
         work.future = loop.create_future()
         with self._arrival:

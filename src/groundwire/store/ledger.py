@@ -35,7 +35,7 @@ from groundwire.store.rows import (
     effect_of,
     effect_values,
     run_changes,
-    run_entry_values,
+    run_entry_rows,
     session_of,
     session_values,
 )
@@ -51,47 +51,49 @@ _TRIES = 8
 
 
 class Links:
-    """The end of the chain within one transaction: locked when first needed, written once at the end."""
+    """The end of the chain within one transaction.
 
-    def __init__(self, transaction: Transaction, chain: Chain) -> None:
+    `known` is where this process left it. If somebody else has moved it on since then, the transaction fails.
+    """
+
+    def __init__(self, transaction: Transaction, chain: Chain, known: AuditHead | None) -> None:
         self._transaction = transaction
         self._chain = chain
-        self._rows: list[tuple[object, ...]] = []
-        self._has_appended = False
-        self._head: AuditHead | None = None
+        self._start = self._head = known
+        self.unwritten: list[Values] = []
+        self.newest: AuditHead | None = None
+        """Of the records that were appended here."""
 
-    async def head(self) -> AuditHead:
-        if self._head is None:
-            rows = await self._transaction.fetch(sql.SELECT_HEAD + self._transaction.row_lock)
-            if not rows:
-                raise StoreError("the head of the audit chain is gone", hint="Restore the store from a backup.")
-            self._head = AuditHead(seq=rows[0][0], hash=rows[0][1])
+    async def look(self) -> AuditHead:
+        """Where the chain ends: read, and kept from being moved on by others, unless this transaction has done that."""
+        if self._head is not None and self.newest is not None:
+            return self._head
+        rows = await self._transaction.fetch(sql.SELECT_HEAD + self._transaction.row_lock)
+        if not rows:
+            raise StoreError("the head of the audit chain is gone", hint="Restore the store from a backup.")
+        self._start = self._head = AuditHead(seq=rows[0][0], hash=rows[0][1])
         return self._head
 
     async def append(self, entry: AuditEntry) -> AuditRecord:
-        record = self._chain.link(await self.head(), entry)
-        self._rows.append(audit_values(record))
-        self._has_appended = True
-        self._head = AuditHead(seq=record.seq, hash=record.hash)
+        record = self._chain.link(self._head or await self.look(), entry)
+        self.unwritten.append(audit_values(record))
+        self._head = self.newest = AuditHead(seq=record.seq, hash=record.hash)
         return record
 
-    def take(self) -> list[tuple[str, Values]]:
-        """The statements that store what was appended, for the caller to run."""
-        if not self._rows or self._head is None:
-            return []
-        statements: list[tuple[str, Values]] = [(sql.INSERT_AUDIT, row) for row in self._rows]
-        statements.append((sql.UPDATE_HEAD, (self._head.seq, self._head.hash)))
-        self._rows = []
-        return statements
-
-    async def write(self) -> AuditHead | None:
-        """Store what was appended and not taken; the newest of all that was appended."""
-        if len(self._rows) == 1:
-            await self._transaction.change_together(self.take())
-        elif self._rows and self._head is not None:
-            await self._transaction.change_many(sql.INSERT_AUDIT, self._rows)
-            await self._transaction.change(sql.UPDATE_HEAD, self._head.seq, self._head.hash)
-        return self._head if self._has_appended else None
+    async def write(self, others: Sequence[tuple[str, Values]] = ()) -> Sequence[int]:
+        """Store what was appended, and run other statements with it; how many rows each of those changed."""
+        *earlier, last = self.unwritten
+        assert self._start is not None  # noqa: S101 - for the type checker; something was appended
+        assert self._head is not None  # noqa: S101
+        if earlier:
+            await self._transaction.change_many(sql.INSERT_AUDIT, earlier)
+        move = (self._head.seq, self._head.hash, self._start.seq, self._start.hash)
+        changed = await self._transaction.change_together(((sql.INSERT_AUDIT, last), (sql.MOVE_HEAD, move), *others))
+        if not changed[1]:
+            raise StoreError("the audit chain does not end any more where it was linked to", hint="Try again.")
+        self._start = self._head
+        self.unwritten = []
+        return changed[2:]
 
 
 async def reserve_plain(transaction: Transaction, reservations: Sequence[Reservation]) -> list[ReserveOutcome]:
@@ -149,8 +151,7 @@ async def insert_run_entries(transaction: Transaction, run: Run, entries: Sequen
     if run.entries + len(entries) >= sql.ENTRIES_PER_RUN:
         raise StoreError(f"the run {run.run_id} has too many entries", hint="Begin another run in its session.")
     if entries:
-        rows = [run_entry_values(run, entry) for entry in entries]
-        await transaction.change_many(sql.INSERT_RUN_ENTRY, rows)
+        await transaction.change_many(sql.INSERT_RUN_ENTRY, run_entry_rows(run, entries))
 
 
 def _key(holder: Effect | Transition) -> tuple[str, str, str]:
@@ -219,17 +220,18 @@ async def close(transaction: Transaction, links: Links, closings: Sequence[Closi
 
 
 async def close_one(transaction: Transaction, links: Links, closing: Closing) -> bool:
-    place = await links.append(closing.entry)
-    statements = links.take()
+    record = await links.append(closing.entry)
+    statements: list[tuple[str, Values]] = []
     if closing.call is not None:
-        statements.append((sql.INSERT_CALL, call_values(place.seq, closing.call)))
+        statements.append((sql.INSERT_CALL, call_values(record.seq, closing.call)))
     if closing.charges:
         await count(transaction, [(closing.entry.tenant, charge) for charge in closing.charges])
-    if closing.transition is not None:
-        statement = sql.SETTLE_EFFECT if closing.transition.status else sql.RELEASE_EFFECT
-        statements.append((statement, _transition_values(closing.transition)))
-    changed = await transaction.change_together(statements)
-    return changed > 0 or closing.transition is None
+    transition = closing.transition
+    if transition is not None:
+        statement = sql.SETTLE_EFFECT if transition.status else sql.RELEASE_EFFECT
+        statements.append((statement, _transition_values(transition)))
+    changed = await links.write(statements)
+    return transition is None or changed[-1] > 0
 
 
 async def _end(
@@ -346,7 +348,7 @@ async def _add_totals(transaction: Transaction, session: Session, sums: tuple[in
 
 
 async def prune_audit(transaction: Transaction, links: Links, created_before: str, entry: AuditEntry) -> int:
-    head = await links.head()
+    head = await links.look()
     kept = await transaction.fetch(sql.FIRST_KEPT, created_before)
     first_kept = min(kept[0][0], head.seq) if kept else head.seq
     last = await transaction.fetch(sql.LAST_BEFORE, first_kept)

@@ -79,9 +79,10 @@ class PostgresTransaction:
         changed = await self._connection.fetchmany(numbered, [(*row, index) for index, row in enumerate(rows)])
         return {row[0] for row in changed}
 
-    async def change_together(self, statements: Sequence[tuple[str, Values]]) -> int:
+    async def change_together(self, statements: Sequence[tuple[str, Values]]) -> Sequence[int]:
         combined = _combine(tuple((sql, len(values)) for sql, values in statements))
-        return await self.change(combined, *(value for _, values in statements for value in values))
+        rows: Sequence[Row] = await self.fetch(combined, *(value for _, values in statements for value in values))
+        return tuple(rows[0])
 
     async def change_many(self, sql: str, rows: Sequence[Values]) -> None:
         if len(rows) == 1:
@@ -297,14 +298,14 @@ class PostgresEngine:
 
 @lru_cache(maxsize=64)
 def _combine(statements: tuple[tuple[str, int], ...]) -> str:
-    """Several statements as one, so that the server is asked once: all but the last become parts of a WITH."""
+    """Several statements as one, so that the server is asked once: parts of a WITH, of which the changes are counted."""
     parts: list[str] = []
     used = 0
-    for sql, count in statements:
-        parts.append(_shift(sql, used))
+    for number, (sql, count) in enumerate(statements):
+        parts.append(f"part{number} AS ({_shift(sql, used)} RETURNING 1)")
         used += count
-    *first, last = parts
-    return f"WITH {', '.join(f'part{number} AS ({part})' for number, part in enumerate(first))} {last}"
+    counts = ", ".join(f"(SELECT COUNT(*) FROM part{number})" for number in range(len(statements)))  # noqa: S608
+    return f"WITH {', '.join(parts)} SELECT {counts}"
 
 
 def _shift(sql: str, offset: int) -> str:

@@ -111,8 +111,8 @@ def run_of(row: Row) -> Run:
     return Run(**dict(zip(RUN_FIELDS, row, strict=True)))
 
 
-def run_entry_values(run: Run, entry: RunEntry) -> tuple[object, ...]:
-    return run.tenant, run.run_id, entry.seq, entry.body, entry.created_at
+def run_entry_rows(run: Run, entries: Sequence[RunEntry]) -> list[tuple[object, ...]]:
+    return [(run.tenant, run.run_id, entry.seq, entry.body, entry.created_at) for entry in entries]
 
 
 def run_entry_of(row: Row) -> RunEntry:

@@ -122,16 +122,12 @@ class SqliteTransaction:
             cursor.execute("BEGIN IMMEDIATE")
         return {index for index, row in enumerate(rows) if cursor.execute(statement, row).rowcount > 0}
 
-    async def change_together(self, statements: Sequence[tuple[str, Values]]) -> int:
-        for sql, values in statements:
-            self.cursor.execute(numbered(sql), values)
-        return max(self.cursor.rowcount, 0)
+    async def change_together(self, statements: Sequence[tuple[str, Values]]) -> Sequence[int]:
+        execute = self.cursor.execute
+        return [execute(numbered(sql), values).rowcount for sql, values in statements]
 
     async def change_many(self, sql: str, rows: Sequence[Values]) -> None:
-        if len(rows) == 1:
-            self.cursor.execute(numbered(sql), rows[0])
-        else:
-            self.cursor.executemany(numbered(sql), rows)
+        self.cursor.executemany(numbered(sql), rows)
 
     async def run_script(self, sql: str) -> None:
         for statement in _split(sql):

@@ -166,15 +166,12 @@ LIST_ALL_CONFIRMATIONS = (
 # Runs
 INSERT_RUN = _insert("runs", RUN_FIELDS) + " ON CONFLICT DO NOTHING"
 UPDATE_RUN = f"UPDATE runs SET {_assign(RUN_CHANGES, 4)} WHERE tenant = $1 AND run_id = $2 AND entries = $3"
-INSERT_RUN_ENTRY = (
-    f"INSERT INTO run_entries (id, body, created_at) SELECT seq * {ENTRIES_PER_RUN} + $3, $4, $5"
-    " FROM runs WHERE tenant = $1 AND run_id = $2"
-)
 SELECT_RUN = f"SELECT {_RUN} FROM runs WHERE tenant = $1 AND run_id = $2"
-_FIRST_ENTRY = f"SELECT seq * {ENTRIES_PER_RUN} FROM runs WHERE tenant = $1 AND run_id = $2"
+_FIRST_ENTRY = f"(SELECT seq * {ENTRIES_PER_RUN} FROM runs WHERE tenant = $1 AND run_id = $2)"
+INSERT_RUN_ENTRY = f"INSERT INTO run_entries (id, body, created_at) VALUES ({_FIRST_ENTRY} + $3, $4, $5)"
 SELECT_RUN_ENTRIES = (
     f"SELECT id % {ENTRIES_PER_RUN}, body, created_at FROM run_entries"
-    f" WHERE id >= ({_FIRST_ENTRY}) AND id < ({_FIRST_ENTRY}) + {ENTRIES_PER_RUN} ORDER BY id"
+    f" WHERE id >= {_FIRST_ENTRY} AND id < {_FIRST_ENTRY} + {ENTRIES_PER_RUN} ORDER BY id"
 )
 RUN_SEQ = "SELECT seq FROM runs WHERE tenant = $1 AND run_id = $2"
 _NEWEST_RUNS = "tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
@@ -194,7 +191,7 @@ UPDATE_KEY_USAGE = "UPDATE key_usage SET start = $3, used = $4 WHERE key_id = $1
 
 # The audit chain
 SELECT_HEAD = "SELECT seq, hash FROM audit_head WHERE id = 1"
-UPDATE_HEAD = "UPDATE audit_head SET seq = $1, hash = $2 WHERE id = 1"
+MOVE_HEAD = "UPDATE audit_head SET seq = $1, hash = $2 WHERE id = 1 AND seq = $3 AND hash = $4"
 TOUCH_HEAD = "UPDATE audit_head SET seq = seq WHERE id = 1"
 INSERT_AUDIT = _insert("audit", AUDIT_FIELDS)
 READ_AUDIT = f"SELECT {_AUDIT} FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2"

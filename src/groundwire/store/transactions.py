@@ -29,8 +29,8 @@ class Transaction(Protocol):
         """Run a statement for each of the rows; the positions of those that changed something."""
         ...
 
-    async def change_together(self, statements: Sequence[tuple[str, Values]]) -> int:
-        """Run statements on different tables, none of which sees the others' rows; how many rows the last changed."""
+    async def change_together(self, statements: Sequence[tuple[str, Values]]) -> Sequence[int]:
+        """Run statements on different tables, none of which sees the others' rows; how many rows each changed."""
         ...
 
     async def change_many(self, sql: str, rows: Sequence[Values]) -> None: ...

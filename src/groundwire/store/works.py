@@ -28,6 +28,7 @@ class Work:
         "error",
         "future",
         "has_happened",
+        "is_barrier",
         "is_done",
         "outcome",
         "place",
@@ -51,6 +52,7 @@ class Work:
         self.spend = spend
         self.durable = durable
         self.has_happened = has_happened or closing is not None or (spend is not None and not spend.must_fit)
+        self.is_barrier = reservation is None and closing is None and change is None and spend is None
         self.place = 0
         self.outcome: Any = None
         self.error: GroundwireError | None = None
@@ -70,10 +72,6 @@ class Work:
         )
 
     @property
-    def is_barrier(self) -> bool:
-        return self.closing is None and self.reservation is None and self.change is None and self.spend is None
-
-    @property
     def takes_deferred(self) -> bool:
         return self.closing is not None or self.is_barrier
 
@@ -86,11 +84,6 @@ class Work:
             self.outcome = await self.change(transaction, links)
         elif self.spend is not None:
             (self.outcome,) = await key_counts.spend_all(transaction, [self.spend])
-
-    def finish(self) -> Any:
-        if self.error is not None:
-            raise self.error
-        return self.outcome
 
     def wake(self) -> None:
         """Tell the caller, unless it has gone."""
@@ -149,6 +142,7 @@ class Batch:
                 closings.append(work.closing)
         closings.extend(self._deferred[done:])
         if closings:
+            await links.look()  # if somebody moved the chain on, all of them would have to be written one by one
             applied = await ledger.close(transaction, links, closings)
             for work, place in places:
                 work.outcome = applied[place]

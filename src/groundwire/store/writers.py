@@ -27,9 +27,12 @@ class Writer:
         self._syncs = syncs
         self._deferred: list[Closing] = []
         self._calls: dict[tuple[str, str, str], CallRecord] = {}
-        self._accepted = 0
+        self.deferred_so_far = 0
+        """How many closings were ever deferred: the place of the next one."""
         self._written = 0
         self._refused: list[str] = []
+        self._head: AuditHead | None = None
+        """Where this process left the chain, if it is the rule that nobody else moves it on."""
         self._doubtful: tuple[AuditHead, int] | None = None
         self._has_soft_commits = False
 
@@ -38,16 +41,11 @@ class Writer:
     def defer(self, closing: Closing) -> bool:
         """Take a closing for later; whether so many wait that they should be written now."""
         self._deferred.append(closing)
-        self._accepted += 1
+        self.deferred_so_far += 1
         call = closing.call
         if call is not None:
             self._calls.setdefault((call.tenant, call.session_id, call.call_id), call)
         return len(self._deferred) % _WRITE_AT == 0
-
-    @property
-    def deferred_so_far(self) -> int:
-        """How many closings were ever deferred: the place of the next one."""
-        return self._accepted
 
     @property
     def has_deferred(self) -> bool:
@@ -81,7 +79,8 @@ class Writer:
 
     async def write(self, works: Sequence[Work]) -> None:
         """Apply the works as one transaction, or each alone if one of them spoils it. Sets outcomes, never raises."""
-        works = still_wanted(works)
+        if len(works) > 1 or works[0].future is not None:
+            works = still_wanted(works)
         count = 0
         try:
             if self._doubtful is not None:
@@ -104,18 +103,22 @@ class Writer:
         if is_barrier and not owes_sync:
             return
         transaction = await self._engine.begin(durable=durable, single=wanted.is_plain)
-        links = Links(transaction, self._chain)
+        links = Links(transaction, self._chain, self._head)
         try:
             await wanted.apply(transaction, links)
-            head = await links.write()
+            if links.unwritten:
+                await links.write()
             if is_barrier:
                 await transaction.change(sql.TOUCH_HEAD)  # a commit without a change would not reach the disk
-            if head is not None:
-                self._doubtful = (head, count)
+            if links.newest is not None:
+                self._doubtful = (links.newest, count)
             await self._engine.commit()
         except BaseException:
+            self._head = None
             await self._engine.rollback()
             raise
+        if links.newest is not None and not transaction.row_lock:
+            self._head = links.newest
         self._doubtful = None
         self._has_soft_commits = self._syncs and not durable
         if count:
