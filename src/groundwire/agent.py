@@ -235,7 +235,7 @@ class Agent:
             checked_item(item, "the history")
         clock, earlier = self.runtime.clock, NO_CONVERSATION
         if history is None and options.session:
-            earlier = await conversation_of(store, clock, options.tenant, options.session)
+            earlier = await conversation_of(store, options.tenant, options.session)
         turn = await self._next_turn(options, (*earlier.items, *given))
         message = read_prompt(prompt, turn)
         if message is None and not (earlier.items or given):
@@ -254,7 +254,8 @@ class Agent:
         started = Started(
             items=given if message is None else (*given, message),
             inherited=len(given),
-            after=earlier.runs,
+            after=earlier.after,
+            changed=earlier.changed,
             options=options.as_json(),
             registry_version=await self.runtime.registry_version(options.session, tenant=options.tenant),
         )

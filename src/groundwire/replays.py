@@ -57,7 +57,7 @@ async def replay_run(
     if changes.is_exact and changes.execute:
         raise ConfigError("an exact replay carries nothing out", hint="give it another model, prompt or tools")
     await runtime.open()
-    trace = await read_trace(runtime.store, runtime.clock, tenant, run_id)
+    trace = await read_trace(runtime.store, tenant, run_id)
     if changes.is_exact:
         return await replay_exactly(trace, scratch_runtime(runtime, Registry()))
     if models is None:

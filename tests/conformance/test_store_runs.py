@@ -72,6 +72,19 @@ async def test_other_tenants_see_nothing(store):
         await store.list_runs("other", before="run_1")
 
 
+async def test_the_entries_of_a_session_come_run_by_run_as_those_began(store):
+    await store.create_run(run(run_id="b"), run_entries(1, b"b1"))
+    await store.create_run(run(run_id="a"), run_entries(1, b"a1"))
+    await store.create_run(run(run_id="empty"), [])
+    await store.create_run(run(run_id="c", session_id="ses_2"), run_entries(1, b"c1"))
+    await store.create_run(run(run_id="a", tenant="other"), run_entries(1, b"theirs"))
+    assert await store.append_run(run(run_id="b", entries=1), run_entries(2, b"b2"))
+    found = await store.session_entries("acme", run().session_id)
+    assert list(found.items()) == [("b", run_entries(1, b"b1", b"b2")), ("a", run_entries(1, b"a1"))]
+    assert await store.session_entries("acme", "ses_2") == {"c": run_entries(1, b"c1")}
+    assert await store.session_entries("acme", "nobody") == {}
+
+
 async def test_an_append_adds_entries_and_replaces_the_head(store):
     await store.create_run(run(), run_entries(1, b"one"))
     head = run(turn=2, model="m", outcome=Outcome.COMPLETED, text="Done.", entries=1, updated_at=9.0)

@@ -65,7 +65,7 @@ def show_run(run_id: str, tenant: str, *, as_json: bool) -> None:
     from groundwire.cli.records import show_record
     from groundwire.runtime.runs.traces import read_trace
 
-    trace = read(lambda runtime: read_trace(runtime.store, runtime.clock, tenant, run_id))
+    trace = read(lambda runtime: read_trace(runtime.store, tenant, run_id))
     if as_json:
         calls = [show_record(record) for record in trace.calls]
         print_json({"run": show_record(trace.run), "entries": trace.entries, "calls": calls})
@@ -122,7 +122,7 @@ def _tell_start(body: "Started") -> Iterator[str]:
     if body.inherited:
         yield f"after {plural(body.inherited, 'earlier item')}"
     if body.after:
-        yield f"after {plural(len(body.after), 'earlier run')} of the session"
+        yield f"after {body.after.run_id}"
     yield from _say("user", body.items[body.inherited :])
     if body.registry_version:
         yield f"registry {body.registry_version}"

@@ -302,6 +302,10 @@ class RunStore(Protocol):
 
     async def run_entries(self, tenant: str, run_id: str) -> list[RunEntry]: ...
 
+    async def session_entries(self, tenant: str, session_id: str) -> dict[str, list[RunEntry]]:
+        """The entries of all runs of a session, as they are at one moment: by run, in the order in which those began."""
+        ...
+
     async def list_runs(
         self, tenant: str, *, session_id: str | None = None, before: str = "", limit: int = 50
     ) -> list[Run]:

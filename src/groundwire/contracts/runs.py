@@ -5,7 +5,7 @@ process, and to run the whole again without a model.
 """
 
 from enum import StrEnum
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -16,6 +16,8 @@ from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import Item
 from groundwire.contracts.replies import Reply, Usage
 from groundwire.contracts.requests import DeclaredTool, OutputFormat, ReasoningOptions, Sampling, ToolChoice
+
+T = TypeVar("T")
 
 
 class Outcome(StrEnum):
@@ -66,7 +68,7 @@ class Plan(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
 
 class EarlierRun(Struct, frozen=True, kw_only=True, gc=False):
-    """A run of the same session, as far as it had come."""
+    """A run of the same session, as far as it had come; with no entries, it was not in the store any more."""
 
     run_id: str
     entries: int
@@ -75,14 +77,16 @@ class EarlierRun(Struct, frozen=True, kw_only=True, gc=False):
 class Started(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="started"):
     """What the run was given: `items`, of which the first `inherited` are an earlier conversation that came with them.
 
-    `after` are the runs of the session whose conversation it goes on; what was said in them is not stored again.
+    `after` is the run of the session whose conversation it goes on, with all that that one went on from; what was said
+    there is not stored again. `changed` are runs of which that one knew less, or nothing, or more than is there still.
     `options` are the caller's, by name and in plain JSON, so that another process can go on under the same rules.
     """
 
     kind: ClassVar[Literal["started"]] = "started"
     items: tuple[Item, ...] = ()
     inherited: int = 0
-    after: tuple[EarlierRun, ...] = ()
+    after: EarlierRun | None = None
+    changed: tuple[EarlierRun, ...] = ()
     options: JsonObject = field(default_factory=dict)
     registry_version: str = ""
 
@@ -189,8 +193,15 @@ class Appending(Struct, frozen=True, kw_only=True, gc=False):
     entries: tuple[RunEntry, ...]
 
 
+class PassedOver(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="planned"):
+    """A plan, for those who want to know what was said: it may be long, and says nothing."""
+
+
+SaidBody: TypeAlias = Started | PassedOver | Answered | Added | Resulted | Failed | Paused | Ended
+
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(RunBody)
+_said_decoder = msgspec.json.Decoder(SaidBody)
 
 
 def encode_entry(body: RunBody) -> bytes:
@@ -199,8 +210,18 @@ def encode_entry(body: RunBody) -> bytes:
 
 def decode_entry(body: bytes) -> RunBody:
     """Read an entry that we stored ourselves; a StoreError if it is not as we wrote it."""
+    read: RunBody = _decode(_decoder, body)
+    return read
+
+
+def decode_said(body: bytes) -> SaidBody:
+    """The same, without looking at plans."""
+    read: SaidBody = _decode(_said_decoder, body)
+    return read
+
+
+def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
     try:
-        read: RunBody = _decoder.decode(body)
+        return decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise StoreError(f"an entry of a run cannot be read: {error}") from None
-    return read

@@ -240,10 +240,9 @@ class MemoryStore(MemoryKeys):
         return sorted({call.tool for call in self._calls.values() if call.tenant == tenant})
 
     async def tool_samples(self, tenant: str, tool: str, *, limit: int = 1000) -> list[ToolSample]:
-        calls = reversed(self._calls.values())
         samples = (
             ToolSample(chars=call.chars, tokens=call.tokens, duration_ms=call.duration_ms)
-            for call in calls
+            for call in reversed(self._calls.values())
             if call.tenant == tenant and call.tool == tool and call.executed
         )
         return list(islice(samples, limit))
@@ -252,11 +251,8 @@ class MemoryStore(MemoryKeys):
         return [self._counters.get((tenant, name, scope), 0.0) for name, scope in names]
 
     async def list_counters(self, tenant: str, name: str) -> dict[str, float]:
-        return {
-            scope: used
-            for (owner, counter, scope), used in self._counters.items()
-            if (owner, counter) == (tenant, name)
-        }
+        of = (tenant, name)
+        return {scope: used for (*counter, scope), used in self._counters.items() if (*counter,) == of}
 
     async def add(self, tenant: str, charges: Sequence[Charge]) -> None:
         with self._lock:
@@ -348,6 +344,9 @@ class MemoryStore(MemoryKeys):
 
     async def run_entries(self, tenant: str, run_id: str) -> list[RunEntry]:
         return self._runs.entries(tenant, run_id)
+
+    async def session_entries(self, tenant: str, session_id: str) -> dict[str, list[RunEntry]]:
+        return self._runs.of_session(tenant, session_id)
 
     async def list_runs(
         self, tenant: str, *, session_id: str | None = None, before: str = "", limit: int = 50

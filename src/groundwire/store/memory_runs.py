@@ -23,6 +23,8 @@ class MemoryRuns:
         self._max_runs = max_runs
         self._runs: dict[Key, Run] = {}
         self._entries: dict[Key, list[RunEntry]] = {}
+        self._of_sessions: dict[Key, dict[str, None]] = {}
+        """The runs of each session, in the order in which they began."""
         self._bytes = 0
 
     def create(self, run: Run, entries: Sequence[RunEntry]) -> None:
@@ -30,6 +32,8 @@ class MemoryRuns:
         if key in self._runs:
             raise run_exists(run)
         self._entries[key] = []
+        if run.session_id:
+            self._of_sessions.setdefault((run.tenant, run.session_id), {})[run.run_id] = None
         self._put(key, head, entries)
 
     def append(self, run: Run, entries: Sequence[RunEntry]) -> bool:
@@ -48,6 +52,10 @@ class MemoryRuns:
     def entries(self, tenant: str, run_id: str) -> list[RunEntry]:
         return list(self._entries.get((tenant, run_id), ()))
 
+    def of_session(self, tenant: str, session_id: str) -> dict[str, list[RunEntry]]:
+        runs = self._of_sessions.get((tenant, session_id), ())
+        return {run_id: entries for run_id in runs if (entries := self.entries(tenant, run_id))}
+
     def newest_first(self, tenant: str, session_id: str | None, before: str, limit: int) -> list[Run]:
         rows = (run for run in reversed(self._runs.values()) if run.tenant == tenant)
         return page(rows, lambda run: (run.run_id,), before, limit, lambda run: session_id in {None, run.session_id})
@@ -65,5 +73,13 @@ class MemoryRuns:
         for key, _ in sorted(ended, key=itemgetter(1)):
             if len(self._runs) <= self._max_runs * 0.9 and self._bytes <= _MAX_BYTES * 0.9:
                 return
-            del self._runs[key]
-            self._bytes -= sum(len(entry.body) for entry in self._entries.pop(key))
+            self._drop(key)
+
+    def _drop(self, key: Key) -> None:
+        run = self._runs.pop(key)
+        self._bytes -= sum(len(entry.body) for entry in self._entries.pop(key))
+        session = (run.tenant, run.session_id)
+        if session in self._of_sessions:
+            del self._of_sessions[session][run.run_id]
+            if not self._of_sessions[session]:
+                del self._of_sessions[session]

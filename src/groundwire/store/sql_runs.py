@@ -1,6 +1,7 @@
 """Runs: a head that says how many entries there are, and the entries, which only ever grow."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from groundwire.contracts.runs import Appending, Run, RunEntry
 from groundwire.store import ledger
@@ -42,6 +43,14 @@ class SqlRuns(SqlAccess):
 
     async def run_entries(self, tenant: str, run_id: str) -> list[RunEntry]:
         return [run_entry_of(row) for row in await self._reader.fetch(sql.SELECT_RUN_ENTRIES, tenant, run_id)]
+
+    async def session_entries(self, tenant: str, session_id: str) -> dict[str, list[RunEntry]]:
+        found: dict[str, list[RunEntry]] = {}
+        for run_id, *row in await self._reader.fetch(sql.SELECT_SESSION_ENTRIES, tenant, session_id):
+            found.setdefault(str(run_id), []).append(run_entry_of(row))
+        for entries in found.values():
+            entries.sort(key=attrgetter("seq"))
+        return found
 
     async def list_runs(
         self, tenant: str, *, session_id: str | None = None, before: str = "", limit: int = 50

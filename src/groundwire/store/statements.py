@@ -173,6 +173,12 @@ SELECT_RUN_ENTRIES = (
     f"SELECT id % {ENTRIES_PER_RUN}, body, created_at FROM run_entries"
     f" WHERE id >= {_FIRST_ENTRY} AND id < {_FIRST_ENTRY} + {ENTRIES_PER_RUN} ORDER BY id"
 )
+SELECT_SESSION_ENTRIES = (
+    f"SELECT runs.run_id, run_entries.id % {ENTRIES_PER_RUN}, run_entries.body, run_entries.created_at"
+    " FROM runs CROSS JOIN run_entries"  # which SQLite reads from left to right
+    f" WHERE runs.tenant = $1 AND runs.session_id = $2 AND run_entries.id >= runs.seq * {ENTRIES_PER_RUN}"
+    f" AND run_entries.id < (runs.seq + 1) * {ENTRIES_PER_RUN} ORDER BY runs.seq"
+)
 RUN_SEQ = "SELECT seq FROM runs WHERE tenant = $1 AND run_id = $2"
 _NEWEST_RUNS = "tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3"
 LIST_RUNS = f"SELECT {_RUN} FROM runs WHERE session_id = $4 AND {_NEWEST_RUNS}"

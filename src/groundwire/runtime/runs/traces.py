@@ -12,7 +12,7 @@ from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import NotFound, StoreError
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import Item, ResultItem
-from groundwire.contracts.ports import Clock, Store
+from groundwire.contracts.ports import Store
 from groundwire.contracts.records import CallRecord
 from groundwire.contracts.runs import (
     Answered,
@@ -28,7 +28,7 @@ from groundwire.contracts.runs import (
     Started,
     decode_entry,
 )
-from groundwire.runtime.runs.history import said_in
+from groundwire.runtime.runs.history import said_before
 from groundwire.runtime.runs.options import RunOptions, read_options
 from groundwire.runtime.stored_calls import calls_of_run
 
@@ -83,15 +83,14 @@ class Trace(Struct, frozen=True, kw_only=True):
         return tuple(_steps(self.entries))
 
 
-async def read_trace(store: Store, clock: Clock, tenant: str, run_id: str) -> Trace:
+async def read_trace(store: Store, tenant: str, run_id: str) -> Trace:
     """A run with its entries and its calls; NotFound if there is none of that id."""
     run = await store.load_run(tenant, run_id)
     if run is None:
         raise NotFound(f"there is no run {run_id!r}", hint="groundwire runs list")
     calls = await calls_of_run(store, tenant, run.session_id or run_id, run_id)
     trace = trace_of(run, await store.run_entries(tenant, run_id), calls)
-    said = await said_in(store, clock, tenant, trace.started.after)
-    return msgspec.structs.replace(trace, earlier=said)
+    return msgspec.structs.replace(trace, earlier=await said_before(store, run, trace.started))
 
 
 def trace_of(run: Run, entries: Sequence[RunEntry], calls: Sequence[CallRecord] = ()) -> Trace:
