@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -33,7 +32,6 @@ from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.settings import RunSettings, read_settings
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
-from groundwire.runtime.stored_calls import taken_ids
 from groundwire.runtime.turns import EventSink, Turn
 
 if TYPE_CHECKING:
@@ -129,7 +127,6 @@ class Agent:
             watch=self._watch(name),
             price=self._price,
             has_one_store=True,
-            taken_ids=partial(taken_ids, self.runtime.store),
         )
 
     async def run(

@@ -85,26 +85,25 @@ def _tell(turn: Turn, text: str, step: int) -> None:
         turn.emit(TextDelta(text=text, step=step))
 
 
-def with_new_ids(
-    reply: Reply, known: AbstractSet[str], step: int, *, taken: AbstractSet[str] = frozenset(), run_id: str = ""
-) -> Reply:
-    """Some providers number their calls anew in every answer: an id that was there before gets the step behind it.
+def mark_of(run_id: str) -> str:
+    """What the ids of a run's calls have in them where other runs share its session: those may number theirs alike."""
+    return hashlib.sha256(run_id.encode()).hexdigest()[:8]
 
-    `taken` are ids of other runs in the session; those get a mark of this run too, because others count steps as well.
-    """
+
+def with_new_ids(reply: Reply, known: AbstractSet[str], step: int, *, mark: str = "") -> Reply:
+    """Some providers number their calls anew in every answer: an id that was there before gets the step behind it."""
     ids = [item.call.call_id for item in reply.calls]
-    if known.isdisjoint(ids) and not taken and len(set(ids)) == len(ids):
+    if not ids or (not mark and known.isdisjoint(ids) and len(set(ids)) == len(ids)):
         return reply
-    mark = f"{hashlib.sha256(run_id.encode()).hexdigest()[:8]}_" if taken else ""
     given: set[str] = set()
     numbers: dict[str, int] = {}
     items: list[Item] = []
     for item in reply.items:
         if isinstance(item, CallItem):
-            call_id = wanted = item.call.call_id
-            while call_id in known or call_id in given or call_id in taken:
+            call_id = wanted = f"{item.call.call_id}_{mark}" if mark else item.call.call_id
+            while call_id in known or call_id in given:
                 number = numbers.get(wanted, step)
-                call_id, numbers[wanted] = f"{wanted}_{mark if wanted in taken else ''}{number}", number + 1
+                call_id, numbers[wanted] = f"{wanted}_{number}", number + 1
             given.add(call_id)
             items.append(replace(item, call=replace(item.call, call_id=call_id)))
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeAlias
 
@@ -31,7 +31,7 @@ from groundwire.contracts.runs import (
     Resulted,
 )
 from groundwire.runtime.ledger import run_overtaken
-from groundwire.runtime.runs.asking import TIME_UP, ask, with_new_ids, with_sane_usage
+from groundwire.runtime.runs.asking import TIME_UP, ask, mark_of, with_new_ids, with_sane_usage
 from groundwire.runtime.runs.carrying import Execute, carry_out, is_unguarded_action, shown_item
 from groundwire.runtime.runs.judging import (
     CARRY,
@@ -56,8 +56,6 @@ log = logging.getLogger("groundwire")
 
 Heard: TypeAlias = Callable[[], Awaitable[None]]
 """Returns when whoever listens has taken every event so far."""
-TakenIds: TypeAlias = Callable[[Turn, Sequence[str]], Awaitable[frozenset[str]]]
-"""Which ids of calls others of the same session have used."""
 Price: TypeAlias = Callable[[str, Usage], float | None]
 """What a reply of that model cost, if that is known."""
 
@@ -109,7 +107,6 @@ class Runner:
         plan_step: PlanStep = plan_step,
         check_output: CheckOutput = check_output,
         has_one_store: bool = False,
-        taken_ids: TakenIds | None = None,
     ) -> None:
         """`has_one_store`: what `execute` reserves is in the same store as the runs, and can be written with them."""
         self._provider = provider
@@ -122,7 +119,6 @@ class Runner:
         self._plan_step = plan_step
         self._check_output = check_output
         self._has_one_store = has_one_store
-        self._taken_ids = taken_ids
 
     async def run(self, state: RunState, turn: Turn) -> None:
         """From wherever the state is to its end. The turn's follower is told of everything up to `run.ended`."""
@@ -197,10 +193,8 @@ class Runner:
         said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
         if isinstance(said, Failure):
             return self._after_failure(state, said)
-        ids, taken = [item.call.call_id for item in said.calls], frozenset[str]()
-        if self._taken_ids is not None and ids:
-            taken = await self._taken_ids(turn, ids)
-        said = with_new_ids(said, state.call_ids, state.steps + 1, taken=taken, run_id=state.run.run_id)
+        mark = "" if turn.session is None else mark_of(state.run.run_id)
+        said = with_new_ids(said, state.call_ids, state.steps + 1, mark=mark)
         said = with_sane_usage(said)
         judgement = self._refined(state, turn, said, judge(said))
         answered = Answered(
