@@ -6,6 +6,7 @@ from groundwire.contracts.tools import ToolPolicy, ToolSpec
 from groundwire.registry.validators import BACKTRACK_LIMIT, compile_schema
 from groundwire.runtime.validation import (
     MAX_FAULTS,
+    MAX_PARTS,
     MAX_TRIES,
     TOO_DEEP_TO_TELL,
     errors_of,
@@ -221,3 +222,24 @@ def test_a_pattern_takes_as_many_steps_back_as_allowed_and_no_more():
     validator = compile_schema(schema, reason="invalid_parameters", of="t")
     assert validator.is_valid("x" * (BACKTRACK_LIMIT - 10) + "zy")
     assert not validator.is_valid("x" * (BACKTRACK_LIMIT + 10) + "zy")
+
+
+@pytest.mark.parametrize(("items", "told"), [(MAX_PARTS - 2, MAX_FAULTS), (MAX_PARTS - 1, 1)])
+def test_of_a_large_value_the_first_fault_is_told(items, told):
+    schema = {"properties": {"tags": {"items": {"type": "string"}}}}
+    denied = explain(schema, tags=[7] * items)
+    assert len(denied.faults) == told
+    assert (denied.faults[0].path, denied.faults[0].message) == ("tags[0]", "send a string, not 7.")
+
+
+@pytest.mark.parametrize("schema", [{"propertyNames": {"maxLength": 1}}, {"required": [str(n) for n in range(5_000)]}])
+def test_faults_of_a_whole_object_take_no_time_for_each_of_its_members(schema):
+    denied = explain(schema, **{f"name_{number}": 1 for number in range(20_000)})
+    assert len(denied.faults) == 1
+
+
+def test_all_names_of_a_large_object_that_fit_no_alternative_are_not_looked_for():
+    schema = {"oneOf": [{"propertyNames": {"maxLength": 1}}, {"type": "string"}]}
+    validator, names = Draft202012Validator(schema), [f"name_{number}" for number in range(MAX_PARTS)]
+    assert len(list(errors_of(schema, validator, dict.fromkeys(names[1:])))) == 1
+    assert list(errors_of(schema, validator, dict.fromkeys(names))) == []

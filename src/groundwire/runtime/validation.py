@@ -17,7 +17,9 @@ MAX_FAULTS = 8
 SHOWN_CHARS = 80
 MAX_TRIES = 20_000
 """Beyond so many looks at parts of a value, what is wrong with it is not searched for."""
-TOO_DEEP_TO_TELL = "They fit none of the shapes that are allowed, and are nested too deeply to say where."
+MAX_PARTS = 200
+"""Of a value with more parts only the first fault is told: each one found carries a copy of what it was found in."""
+TOO_DEEP_TO_TELL = "They fit none of the shapes that are allowed, and are too large or nested too deeply to say where."
 
 _TYPE_WORDS = {
     "string": "a string",
@@ -56,8 +58,30 @@ def errors_of(schema: Any, validator: Any, value: Any) -> Iterator[Any]:
     """
     if is_recursive(schema) and _tries(value, _count_references(schema)) > MAX_TRIES:
         return iter(())
+    if _tries(value, 1, MAX_PARTS) > MAX_PARTS:
+        return iter(()) if _finds_all_names(schema) else _first_error(validator, value)
     errors: Iterator[Any] = validator.iter_errors(value)
     return errors
+
+
+def _finds_all_names(schema: Any) -> bool:
+    """Whether the first error may hold one for each name in an object: all those of an alternative are with it."""
+    keywords = set(_keywords(schema))
+    return "propertyNames" in keywords and not keywords.isdisjoint(("anyOf", "oneOf"))
+
+
+def _keywords(schema: Any) -> Iterator[str]:
+    for part in _parts(schema):
+        yield from _keywords(part)
+    if isinstance(schema, dict):
+        yield from schema
+
+
+def _first_error(validator: Any, value: Any) -> Iterator[Any]:
+    try:
+        validator.validate(value)
+    except ValueError as error:
+        yield error
 
 
 def is_recursive(schema: Any) -> bool:
@@ -107,10 +131,10 @@ def _count_references(schema: Any) -> int:
     return sum(1 for _ in _references([schema, *(definitions.values() if isinstance(definitions, dict) else ())]))
 
 
-def _tries(value: Any, references: int) -> int:
+def _tries(value: Any, references: int, enough: int = MAX_TRIES) -> int:
     """How often parts of a value may be looked at, when each level can be reached through each reference."""
     tries, level, weight = 0, [value], 1
-    while level and tries <= MAX_TRIES:
+    while level and tries <= enough:
         tries += len(level) * weight
         level = [item for part in level for item in _parts(part)]
         weight *= references
@@ -172,7 +196,7 @@ def _advice(kind: str, value: Any, found: Any, message: str, known: list[str]) -
             allowed = f" Known here: {', '.join(known)}." if known else ""
             return f"is not an argument of this tool; leave it out.{allowed}"
         case "enum":
-            return f"send one of {_clip(', '.join(_show(option) for option in value), 300)}, not {_show(found)}."
+            return f"send one of {clip(', '.join(_show(option) for option in value), 300)}, not {_show(found)}."
         case "const":
             return f"send {_show(value)}, not {_show(found)}."
         case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
@@ -188,9 +212,9 @@ def _advice(kind: str, value: Any, found: Any, message: str, known: list[str]) -
         case "pattern" if message.startswith("Error executing regex"):
             return "is too long to be compared with the pattern that it must match; send a shorter text."
         case "pattern":
-            return f"send text that matches {_clip(str(value), 200)}, not {_show(found)}."
+            return f"send text that matches {clip(str(value), 200)}, not {_show(found)}."
         case _:
-            return f"{_clip(message, 300)}."
+            return f"{clip(message, 300)}."
 
 
 def _known_names(spec: ToolSpec, path: Sequence[str | int]) -> list[str]:
@@ -215,8 +239,8 @@ def _show(value: Any) -> str:
         text = orjson.dumps(value).decode()
     except (TypeError, UnicodeError):
         text = str(value)
-    return _clip(text, SHOWN_CHARS)
+    return clip(text, SHOWN_CHARS)
 
 
-def _clip(text: str, limit: int) -> str:
+def clip(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -104,3 +104,13 @@ async def test_a_run_may_ask_for_another_form_than_its_agent():
         assert (await agent.run("Where to?", output=Journey)).output == Journey("Oslo", 2)
         assert (await agent.run("Where to?", output=None)).output is None
         assert (await agent.run("Numbers?", output=OutputFormat(type="json"))).output == [1, 2]
+
+
+async def test_what_is_wrong_with_a_long_answer_is_said_in_short():
+    long = '{"city": ["' + "x" * 50_000 + '"], "days": "' + "y" * 50_000 + '"}'
+    async with staged("in-process", long, TEXT) as stage:
+        result = await stage.agent(output=SCHEMA).run("Where to?")
+        assert (result.outcome, result.text) == (Outcome.COMPLETED, TEXT)
+        asked_again = stage.script.asked[1].items[-1].text
+        assert asked_again.startswith('Your answer cannot be used: city: ["xxx')
+        assert len(asked_again) < 1_000

@@ -9,9 +9,10 @@ from groundwire.contracts.canonical import JsonValue, parse_json
 from groundwire.contracts.errors import InvalidJson
 from groundwire.contracts.requests import OutputFormat
 from groundwire.registry.validators import compile_schema
-from groundwire.runtime.validation import errors_of, path_of
+from groundwire.runtime.validation import clip, errors_of, path_of
 
 MAX_FAULTS = 5
+MAX_FAULT_CHARS = 300
 
 
 def read_output(text: str, form: OutputFormat, kind: Any = None) -> tuple[Any, str]:
@@ -26,7 +27,7 @@ def read_output(text: str, form: OutputFormat, kind: Any = None) -> tuple[Any, s
     try:
         return _convert(value, kind), ""
     except (msgspec.ValidationError, ValueError) as error:  # a type may ask for more than its schema can say
-        return None, str(error)
+        return None, clip(str(error), MAX_FAULTS * MAX_FAULT_CHARS)
 
 
 def _misfit(value: JsonValue, form: OutputFormat) -> str:
@@ -36,7 +37,7 @@ def _misfit(value: JsonValue, form: OutputFormat) -> str:
     if validator.is_valid(value):
         return ""
     faults = [
-        f"{path_of(list(error.instance_path)) or 'the answer'}: {error.message}"
+        f"{path_of(list(error.instance_path)) or 'the answer'}: {clip(error.message, MAX_FAULT_CHARS)}"
         for error in islice(errors_of(form.schema, validator, value), MAX_FAULTS)
     ]
     return "; ".join(faults) or "it does not fit the schema"
