@@ -3,9 +3,10 @@
 Pure. Times are not compared: they are never the same twice.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +16,8 @@ from groundwire.contracts.canonical import JsonObject, JsonValue, canonical_json
 from groundwire.contracts.errors import InvalidJson
 from groundwire.contracts.runs import Answered, Failed, Plan, RunBody
 from groundwire.runtime.runs.traces import Step, Trace
+
+K = TypeVar("K", bound=Hashable)
 
 DifferenceKind: TypeAlias = Literal[
     "plan",
@@ -65,15 +68,17 @@ def compare_exactly(recorded: Trace, replayed: Trace) -> tuple[Difference, ...]:
 def compare_steps(recorded: Trace, replayed: Trace) -> tuple[Difference, ...]:
     """Where the run went another way."""
     found: list[Difference] = []
-    told: list[Difference] = []
+    told: dict[str, Difference] = {}
+    compared: tuple[Plan | None, Plan | None] | None = None
     empty = Step(number=0, plan=None)
     number = 0
     for one, other in zip_longest(recorded.steps(), replayed.steps()):
         number = (one or other or empty).number
-        if one is not None and other is not None:
-            plans = list(compare_plans(one.plan, other.plan))
-            found += [msgspec.structs.replace(change, step=number) for change in plans if change not in told]
-            told = plans
+        if one is not None and other is not None and not _are(compared, one.plan, other.plan):
+            plans = {change.name: change for change in compare_plans(one.plan, other.plan)}
+            changes = [change for name, change in plans.items() if told.get(name) != change]
+            found += [msgspec.structs.replace(change, step=number) for change in changes]
+            told, compared = plans, (one.plan, other.plan)
         found += _compare_step(number, one or empty, other or empty)
     outcomes = [trace.ended.outcome.value if trace.ended is not None else None for trace in (recorded, replayed)]
     if outcomes[0] != outcomes[1]:
@@ -117,24 +122,37 @@ def _compare_step(number: int, one: Step, other: Step) -> Iterator[Difference]:
 
 def _compare_calls(step: int, before: Sequence[ToolCall], after: Sequence[ToolCall]) -> Iterator[Difference]:
     """Calls without their like on the other side; two of one tool are one call that changed."""
-    gone = [(call.name, read_raw(call.raw)) for call in before]
+    gone = {place: (call.name, read_raw(call.raw)) for place, call in enumerate(before)}
+    alike = _places((call_key(*made), place) for place, made in gone.items())
     come: list[tuple[str, JsonValue]] = []
     for call in after:
         made = (call.name, read_raw(call.raw))
-        same = next((one for one in gone if call_key(*one) == call_key(*made)), None)
-        if same is None:
+        if same := alike.get(call_key(*made)):
+            del gone[same.popleft()]
+        else:
             come.append(made)
-        else:
-            gone.remove(same)
+    of_tool = _places((name, place) for place, (name, _) in gone.items())
     for name, arguments in come:
-        changed = next((one for one in gone if one[0] == name), None)
-        if changed is None:
-            yield Difference(step=step, kind="call_added", name=name, replayed=arguments)
+        if places := of_tool.get(name):
+            _, earlier = gone.pop(places.popleft())
+            yield Difference(step=step, kind="call_changed", name=name, recorded=earlier, replayed=arguments)
         else:
-            gone.remove(changed)
-            yield Difference(step=step, kind="call_changed", name=name, recorded=changed[1], replayed=arguments)
-    for name, arguments in gone:
+            yield Difference(step=step, kind="call_added", name=name, replayed=arguments)
+    for name, arguments in gone.values():
         yield Difference(step=step, kind="call_removed", name=name, recorded=arguments)
+
+
+def _places(found: Iterable[tuple[K, int]]) -> dict[K, deque[int]]:
+    """Where each is, from the first on."""
+    places: dict[K, deque[int]] = {}
+    for key, place in found:
+        places.setdefault(key, deque()).append(place)
+    return places
+
+
+def _are(compared: tuple[Plan | None, Plan | None] | None, one: Plan | None, other: Plan | None) -> bool:
+    """Whether it is these two: a plan holds for many steps, and may be long."""
+    return compared is not None and compared[0] is one and compared[1] is other
 
 
 def _fields(step: int, one: JsonObject, other: JsonObject) -> Iterator[Difference]:

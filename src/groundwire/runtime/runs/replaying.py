@@ -7,6 +7,7 @@ caller hands in something that does. What a replay writes down goes to the store
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator
 
 import msgspec
@@ -128,7 +129,7 @@ class RecordedResults:
     def __init__(self, trace: Trace, runtime: Runtime, *, execute: bool) -> None:
         self._runtime = runtime
         self._execute = execute
-        self._recorded: dict[tuple[str, bytes], list[Recorded]] = {}
+        self._recorded: dict[tuple[str, bytes], deque[Recorded]] = {}
         self.missing: list[ToolCall] = []
         """What was asked for and is not in the record."""
         records = {record.call_id: record for record in trace.calls}
@@ -162,14 +163,16 @@ class RecordedResults:
         one = Recorded(result=result, approval=asked.approval, record=record)
         raws = {asked.call.raw} if record is None else {asked.call.raw, record.raw}
         for key in {call_key(asked.call.name, read_raw(raw)) for raw in raws}:
-            self._recorded.setdefault(key, []).append(one)
+            self._recorded.setdefault(key, deque()).append(one)
 
     def _take(self, call: ToolCall) -> Recorded | None:
-        candidates = self._recorded.get(call_key(call.name, read_raw(call.raw)), ())
-        found = next((one for one in candidates if not one.is_given), None)
-        if found is not None:
-            found.is_given = True
-        return found
+        candidates = self._recorded.get(call_key(call.name, read_raw(call.raw)))
+        while candidates:
+            found = candidates.popleft()
+            if not found.is_given:
+                found.is_given = True
+                return found
+        return None
 
 
 async def _begin(trace: Trace, options: RunOptions, runs: RunStore, clock: Clock, run_id: str) -> RunState:

@@ -51,7 +51,7 @@ class Tape:
         self._limit = trace.options.limits.max_seconds or 0.0
         self._records = {record.call_id: record for record in trace.calls if not record.parent_call_id}
         self._order = trace.calls
-        self._roots = _roots(trace.calls)
+        self._under = _under_their_roots(trace.calls)
         self._names = _first_names(trace)
         self._counted: set[str] = set()
         self._batch: Batch | None = None
@@ -104,7 +104,7 @@ class Tape:
         if call.call_id in batch.waiting:
             return not_recorded(call), awaited(call, batch.waiting[call.call_id])
         shown, record = batch.take(call.call_id), self._records.get(call_id)
-        is_counted = record is not None and call_id not in batch.call_ids | self._counted
+        is_counted = record is not None and call_id not in batch.call_ids and call_id not in self._counted
         batch.call_ids.add(call_id)
         if record is not None and self._is_of(record, call):
             return decode_result(record.result), None
@@ -162,7 +162,8 @@ class Tape:
 
     def _ending(self) -> Ended | None:
         """The end of this part, if nothing but remarks stands before it."""
-        for body in self._entries[self._place :]:
+        for place in range(self._place, len(self._entries)):
+            body = self._entries[place]
             if isinstance(body, Ended):
                 return body
             if not isinstance(body, (Added, Planned)):
@@ -189,7 +190,8 @@ class Tape:
 
     def _count(self, turn: Turn, call_ids: set[str]) -> None:
         """Let the turn know of these calls, and of those that their tools made, in the order in which they ended."""
-        turn.rebuild([record for record in self._order if self._roots[record.call_id] in call_ids], decode_result)
+        places = sorted(place for call_id in call_ids for place in self._under.get(call_id, ()))
+        turn.rebuild([self._order[place] for place in places], decode_result)
 
 
 class Batch:
@@ -242,13 +244,18 @@ def _first_names(trace: Trace) -> dict[str, str]:
     return names
 
 
-def _roots(records: Sequence[CallRecord]) -> dict[str, str]:
-    """For each call the model's call under which it was made, often itself."""
+def _under_their_roots(records: Sequence[CallRecord]) -> dict[str, list[int]]:
+    """For each call of the model the places of all calls that were made under it, its own among them."""
     parents = {record.call_id: record.parent_call_id for record in records}
     roots: dict[str, str] = {}
-    for call_id in parents:
-        root = call_id
-        while parents.get(root):
+    under: dict[str, list[int]] = {}
+    for place, record in enumerate(records):
+        above: dict[str, None] = {}
+        root = record.call_id
+        while root not in roots and root not in above and parents.get(root):
+            above[root] = None
             root = parents[root]
-        roots[call_id] = root
-    return roots
+        root = roots.get(root, root)
+        roots.update(dict.fromkeys((*above, record.call_id), root))
+        under.setdefault(root, []).append(place)
+    return under

@@ -105,15 +105,16 @@ def _steps(entries: Sequence[RunBody]) -> Iterator[Step]:
         elif isinstance(body, Failed):
             yield Step(number=body.step, plan=plan, failure=body.failure)
         elif isinstance(body, Answered):
-            asked = tuple(_asked(body, entries[place + 1 :])) if body.kept else ()
+            asked = tuple(_asked(body, entries, place + 1)) if body.kept else ()
             yield Step(number=body.step, plan=plan, text=body.reply.text, asked=asked)
 
 
-def _asked(answered: Answered, later: Sequence[RunBody]) -> Iterator[Asked]:
+def _asked(answered: Answered, entries: Sequence[RunBody], following: int) -> Iterator[Asked]:
     """The calls of a reply with their results, which may have come only after a pause."""
     shown: list[ResultItem] = []
     waiting: dict[str, str] = {}
-    for body in later:
+    for place in range(following, len(entries)):
+        body = entries[place]
         if isinstance(body, Answered):
             break
         if isinstance(body, Paused):
