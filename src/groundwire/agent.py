@@ -20,7 +20,7 @@ from groundwire.contracts.ports import Clock, Provider, Store
 from groundwire.contracts.replies import Usage, WireWarning
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import RESUMABLE, Outcome, Run, Started
-from groundwire.contracts.shapes import explain_misfit
+from groundwire.contracts.shapes import plain_value, read_as
 from groundwire.providers.router import ModelRouter
 from groundwire.registry import Registry, Tool
 from groundwire.registry.validators import compile_schema
@@ -111,10 +111,10 @@ class Agent:
             {
                 "model": model,
                 "instructions": instructions,
-                "settings": read_settings(settings).as_dict(),
-                "limits": _plain("limits", limits or {}),
+                "settings": read_settings(settings),
+                "limits": limits if limits is not None else {},
                 "approvals": approvals,
-                "output": msgspec.to_builtins(output_format(output)),
+                "output": output_format(output),
                 **options,
             }
         )
@@ -286,8 +286,8 @@ class Agent:
         if isinstance(changes.get("limits"), Mapping):
             changes["limits"] = {**msgspec.to_builtins(self._defaults.limits), **changes["limits"]}
         if "output" in changes:
-            changes["output"] = msgspec.to_builtins(output_format(changes["output"]))
-        return _checked({**self._defaults.as_json(), **{name: _plain(name, one) for name, one in changes.items()}})
+            changes["output"] = output_format(changes["output"])
+        return _checked(changes, self._defaults.as_json())
 
     async def _load(self, run_id: str, tenant: str, output: Any = None) -> RunState:
         await self.runtime.open()
@@ -373,11 +373,11 @@ def _as_named(model: str) -> tuple[str, str]:
     return (provider, rest) if found else ("custom", model)
 
 
-def _over(settings: RunSettings, changes: RunSettings | Mapping[str, Any]) -> JsonObject:
+def _over(settings: RunSettings, changes: RunSettings | Mapping[str, Any]) -> RunSettings:
     """Single settings change those of the agent; settings as a whole stand in their place."""
     if isinstance(changes, Mapping):
-        return read_settings({**settings.as_dict(), **changes}).as_dict()
-    return read_settings(changes).as_dict()
+        return read_settings({**settings.as_dict(), **changes})
+    return read_settings(changes)
 
 
 def _registry(tools: Tools) -> Registry:
@@ -388,16 +388,7 @@ def _registry(tools: Tools) -> Registry:
     return Registry(list(tools))
 
 
-def _plain(name: str, value: Any) -> Any:
-    try:
-        return msgspec.to_builtins(value)
-    except TypeError:
-        raise ConfigError(f"options of the run: {name}: it cannot be {value!r}") from None
-
-
-def _checked(values: dict[str, Any]) -> RunOptions:
-    try:
-        return msgspec.convert(values, RunOptions)
-    except msgspec.ValidationError as error:
-        fault, hint = explain_misfit(str(error), RunOptions)
-        raise ConfigError(f"options of the run: {fault}", hint=hint) from None
+def _checked(given: Mapping[str, Any], defaults: JsonObject | None = None) -> RunOptions:
+    where = "options of the run"
+    plain = {name: plain_value(value, f"{where}: {name}") for name, value in given.items()}
+    return read_as(RunOptions, {**(defaults or {}), **plain}, where)

@@ -1,17 +1,62 @@
 """Words for a value that does not fit its type: which name is at fault, what it may be, and what was perhaps meant."""
 
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any
+from enum import Enum
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import inspect
+
+from groundwire.contracts.canonical import MAX_DEPTH, JsonValue
+from groundwire.contracts.errors import ConfigError
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 _AT = re.compile(r"(?P<fault>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<any>\.\.\.)\]|\[\d+\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _WORDS = {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false"}
+
+
+def read_as(kind: type[S], values: JsonValue, where: str) -> S:
+    """A value of that kind from plain ones; a ConfigError says which of them is wrong, and what it may be."""
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        fault, hint = explain_misfit(str(error), kind)
+        raise ConfigError(f"{where}: {fault}", hint=hint) from None
+
+
+def plain_value(value: object, where: str, depth: int = 0) -> JsonValue:
+    """What a caller gave, as JSON that can be stored and is the same when it is read again; else a ConfigError."""
+    if depth > MAX_DEPTH:
+        raise ConfigError(f"{where}: it is nested more than {MAX_DEPTH} levels deep")
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, msgspec.Struct):
+        fields = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        value = {encoded: getattr(value, name) for name, encoded in fields}
+    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, str):
+        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+            raise ConfigError(f"{where}: it holds half a character, which no text can")
+        return value
+    if isinstance(value, Mapping):
+        return {_plain_name(name, where): plain_value(one, f"{where}.{name}", depth + 1) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_value(one, f"{where}[{place}]", depth + 1) for place, one in enumerate(value)]
+    raise ConfigError(f"{where}: it cannot be {value!r:.200}")
+
+
+def _plain_name(name: object, where: str) -> str:
+    if not isinstance(name, str):
+        raise ConfigError(f"{where}: {name!r:.200} is no name; names are texts")
+    plain_value(name, where)
+    return name
 
 
 def explain_misfit(message: str, kind: type[msgspec.Struct]) -> tuple[str, str]:

@@ -1,8 +1,21 @@
 """Options of one run over those of its agent, and prices from the catalogue."""
 
+import math
+
 import pytest
 
-from groundwire import Agent, ConfigError, ModelRequest, Outcome, RunLimits, RunSettings, Settings, open_models, tool
+from groundwire import (
+    Agent,
+    ConfigError,
+    ModelRequest,
+    Outcome,
+    OutputFormat,
+    RunLimits,
+    RunSettings,
+    Settings,
+    open_models,
+    tool,
+)
 from groundwire.providers.catalogue import ModelEntry, Prices
 from groundwire.runtime.runs.options import RunOptions, read_options
 from groundwire.testing import Answer, Ask, ScriptedModel, ScriptedProvider, runtime_for
@@ -73,6 +86,10 @@ class Anything:
     pass
 
 
+CIRCLE = []
+CIRCLE.append(CIRCLE)
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
@@ -81,7 +98,25 @@ class Anything:
         ({"settings": 7}, "settings: they cannot be 7"),
         ({"limits": 7}, "options of the run: limits: expected `object`, got `int`"),
         ({"limits": Anything()}, "options of the run: limits: it cannot be <"),
-        ({"sampling": Anything()}, "options of the run: sampling: "),
+        ({"sampling": Anything()}, "options of the run: sampling: it cannot be <"),
+        ({"limits": {"max_steps": "x"}}, "options of the run: limits.max_steps: it must be a whole number at least 1"),
+        ({"limits": {"max_seconds": -1}}, "options of the run: limits.max_seconds: it must be a number more than 0"),
+        ({"limits": {"max_seconds": math.inf}}, "options of the run: limits.max_seconds: it cannot be inf"),
+        ({"limits": RunLimits(max_seconds=math.nan)}, "options of the run: limits.max_seconds: it cannot be nan"),
+        ({"limits": RunLimits(max_cost=Anything())}, "options of the run: limits.max_cost: it cannot be <"),
+        ({"settings": {"tool_denylist": [1]}}, r"settings: tool_denylist\[0\]: expected `str`, got `int`"),
+        ({"settings": {"request_overrides": {"a": [b"b"]}}}, r"settings.request_overrides.a\[0\]: it cannot be b'b'"),
+        ({"settings": RunSettings(request_overrides={1: 2})}, "settings.request_overrides: 1 is no name"),
+        ({"settings": {"request_overrides": {"a": math.nan}}}, "settings.request_overrides.a: it cannot be nan"),
+        (
+            {"supplied": {"a": CIRCLE}},
+            r"options of the run: supplied.a(\[0\])*: it is nested more than 100 levels deep",
+        ),
+        ({"supplied": {"a": "\ud800"}}, "options of the run: supplied.a: it holds half a character"),
+        (
+            {"output": OutputFormat(type="schema", schema={"a": {1}})},
+            "options of the run: output.schema.a: it cannot be",
+        ),
     ],
 )
 async def test_options_of_a_kind_that_they_cannot_be_are_refused_by_name(change, fault):

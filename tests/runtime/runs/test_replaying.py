@@ -52,6 +52,13 @@ async def assert_exact(agent, result, ran):
     return report
 
 
+async def test_an_answer_that_a_database_cannot_keep_as_it_is_replays_exactly(make, ran):
+    agent = make(calls(("weather", {"city": "Os\0lo"})), "It is\0 fine.")
+    result = await agent.run("How is\0 it?")
+    assert result.text == "It is\0 fine."
+    await assert_exact(agent, result, ran)
+
+
 @pytest.mark.requirement("C-037")
 async def test_a_run_with_parallel_calls_replays_exactly(make, ran):
     agent = make(

@@ -15,6 +15,7 @@ from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue, canonical_json, parse_json
 from groundwire.contracts.errors import InvalidJson
 from groundwire.contracts.runs import Answered, Failed, Plan, RunBody
+from groundwire.contracts.texts import storable
 from groundwire.runtime.runs.traces import Step, Trace
 
 K = TypeVar("K", bound=Hashable)
@@ -58,7 +59,7 @@ def compare_exactly(recorded: Trace, replayed: Trace) -> tuple[Difference, ...]:
         step = _step_of(one, step)
         found += _fields(step, _plain(one), _plain(other))
     ended = recorded.ended
-    told = ("", "") if ended is None else (ended.outcome.value, ended.text)
+    told = ("", "") if ended is None else (ended.outcome.value, storable(ended.text))  # as a head has it
     for name, head, entry in zip(("outcome", "text"), (recorded.run.outcome, recorded.run.text), told, strict=True):
         if head != entry:
             found.append(Difference(step=step, kind="run", name=name, recorded=head, replayed=entry))

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.requests import ToolChoice
-from groundwire.contracts.shapes import did_you_mean, explain_misfit
+from groundwire.contracts.shapes import did_you_mean, plain_value, read_as
 from groundwire.contracts.transforms import parse_names
 from groundwire.runtime.policies.access import EVERYTHING, Mask
 from groundwire.runtime.policies.limits import MAX_BYTES, Overrides
@@ -84,22 +84,21 @@ class RunSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
 def read_settings(values: Mapping[str, Any] | RunSettings | None) -> RunSettings:
     """Settings from their dict form, checked; a ConfigError says which is wrong and what was probably meant."""
-    if isinstance(values, RunSettings):
-        values = values.as_dict()
-    if not isinstance(values, Mapping | None):
-        raise ConfigError(f"settings: they cannot be {values!r}", hint="RunSettings(…), or a dict of single settings")
-    given = dict(values or {})
+    if not isinstance(values, Mapping | RunSettings | None):
+        raise ConfigError(
+            f"settings: they cannot be {values!r:.200}", hint="RunSettings(…), or a dict of single settings"
+        )
+    given = plain_value({} if values is None else values, "settings")
+    assert isinstance(given, dict)  # noqa: S101 - of a mapping or a Struct
     for name in ("tool_allowlist", "tool_denylist", *TRANSFORM_LISTS):
         value = given.get(name)
-        if isinstance(value, str) or (isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)):
-            given[name] = parse_names(value)
-    if given.get("tool_allowlist") == (EVERYTHING,):
+        listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        names = [one for one in listed if isinstance(one, str)]
+        if names and len(names) == len(listed):
+            given[name] = [*parse_names(",".join(names))]
+    if given.get("tool_allowlist") == [EVERYTHING]:
         given["tool_allowlist"] = None
-    try:
-        settings = msgspec.convert(given, RunSettings)
-    except msgspec.ValidationError as error:
-        fault, hint = explain_misfit(str(error), RunSettings)
-        raise ConfigError(f"settings: {fault}", hint=hint) from None
+    settings = read_as(RunSettings, given, "settings")
     read_choice(settings.tool_choice)
     _check_names("tool_call_transforms", settings.tool_call_transforms, TOOL_CALL_TRANSFORMS)
     _check_names("tool_result_transforms", settings.tool_result_transforms, TOOL_RESULT_TRANSFORMS)
