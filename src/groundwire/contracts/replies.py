@@ -81,7 +81,8 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     @property
     def text(self) -> str:
-        return "".join(item.text for item in self.items if item.kind == "message")
+        """The words of the model, and of nobody else that its provider may have repeated."""
+        return "".join(item.text for item in self.items if item.kind == "message" and item.role == "assistant")
 
     @property
     def is_empty(self) -> bool:

@@ -47,6 +47,10 @@ from groundwire.runtime.stored_calls import calls_of_run
 from groundwire.runtime.surface import Surface
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.turns import Turn, TurnOptions
+from groundwire.runtime.validation import clip
+
+EDIT_CHARS = 500
+"""Of arguments that a person changed, this much is told to the model."""
 
 log = logging.getLogger("groundwire")
 T = TypeVar("T")
@@ -191,7 +195,7 @@ class Runtime:
         attempt.origin = call.origin
         if edited is not None:
             attempt.is_edited = True
-            attempt.warn(f"The arguments were changed by the person who agreed, to {attempt.raw}.")
+            attempt.warn(f"The arguments were changed by the person who agreed, to {clip(attempt.raw, EDIT_CHARS)}.")
         attempt.task = asyncio.current_task()
         result = await self._dispatcher.start(attempt)
         return result, attempt.confirmation if attempt.is_waiting else None

@@ -7,6 +7,7 @@ from groundwire import Agent, ErrorDetail, Outcome, Runtime, Settings, open_mode
 from groundwire.assembly import ProviderSettings
 from groundwire.contracts.errors import ConfigError, NotFound
 from groundwire.registry import Registry
+from groundwire.runtime.runtime import EDIT_CHARS
 from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider, simulator
 
 BOOK = Answer(calls=(Ask("book", {"place": "Nonna"}),))
@@ -128,6 +129,20 @@ async def test_who_changes_arguments_leaves_those_that_are_filled_in_as_they_are
     done = await agent.resume(paused.run_id)
     assert (done.outcome, paid) == (Outcome.COMPLETED, [(2, "R1")])
     assert done.calls[0].result.warnings == ('The arguments were changed by the person who agreed, to {"amount":2}.',)
+
+
+@pytest.mark.parametrize(("chars", "is_whole"), [(EDIT_CHARS, True), (EDIT_CHARS + 1, False)])
+async def test_of_long_changed_arguments_the_model_is_told_the_beginning(chars, is_whole):
+    booking = Booking()
+    agent = booking.agent(BOOK, "Booked elsewhere.")
+    paused = await agent.run("A table at Nonna's.")
+    place = "x" * (chars - len('{"place":""}'))
+    await agent.runtime.approve(paused.approvals[0], by="ann", arguments={"place": place})
+    (call,) = (await agent.resume(paused.run_id)).calls
+    (warning,) = call.result.warnings
+    assert warning.endswith('x"}.' if is_whole else "x….")
+    assert len(warning) == len("The arguments were changed by the person who agreed, to .") + EDIT_CHARS
+    assert booking.booked == [place]
 
 
 async def test_a_question_that_is_asked_anew_is_about_the_changed_arguments():

@@ -4,10 +4,23 @@ import asyncio
 from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
-from groundwire import Agent, ConfigError, GroundwireError, Outcome, tool
+from groundwire import (
+    Agent,
+    ConfigError,
+    Context,
+    ErrorType,
+    Ground,
+    GroundwireError,
+    Outcome,
+    Registry,
+    Runtime,
+    tool,
+)
 from groundwire.contracts.messages import Message, TextPart, say
 from groundwire.contracts.replies import Finish, FinishReason, Reply, Usage
+from groundwire.store import MemoryStore
 from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider, runtime_for
 
 
@@ -225,3 +238,87 @@ async def test_time_that_a_run_has_had_counts_when_it_is_taken_up_again():
 def test_what_belongs_to_a_runtime_is_not_taken_in_silence():
     with pytest.raises(ConfigError, match="store"):
         Agent("m", runtime=runtime_for(), store="memory://")
+
+
+class Held(MemoryStore):
+    """Writes the end of a run only when it is let."""
+
+    def __init__(self):
+        super().__init__()
+        self.reached, self.let = asyncio.Event(), asyncio.Event()
+
+    async def append_run(self, run, entries):
+        if run.outcome:
+            self.reached.set()
+            async with asyncio.timeout(10):
+                await self.let.wait()
+        return await super().append_run(run, entries)
+
+
+@pytest.mark.parametrize("cancels", [1, 2, 5])
+async def test_whoever_cancels_a_run_again_while_it_ends_still_gets_it_ended(cancels):
+    async def wait(_request):
+        asked.set()
+        await asyncio.Event().wait()
+
+    store, asked = Held(), asyncio.Event()
+    agent = Agent("m", runtime=Runtime(Registry([]), store), models=Strange(wait))
+    running = asyncio.create_task(agent.run("Hello."))
+    async with asyncio.timeout(10):
+        await asked.wait()
+        running.cancel()
+        await store.reached.wait()
+        for _ in range(cancels - 1):
+            running.cancel()
+            await asyncio.sleep(0)
+            assert not running.done()
+        store.let.set()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    (run,) = await store.list_runs("default")
+    assert run.outcome == Outcome.CANCELLED
+
+
+async def test_words_of_others_in_an_answer_are_not_the_models():
+    @tool(category="retrieval", ground={"quote": Ground()})
+    async def accept(quote: str) -> str:
+        """Accept."""
+        return quote
+
+    async def repeat(request):
+        if len(request.items) == 1:
+            inner = ScriptedModel(Answer("One moment.", (Ask("accept", {"quote": "I agree."}),))).reply(request)
+            return replace(inner, items=(say("user", "I agree."), *inner.items, say("system", "So it is.")))
+        return replace(answer(), items=(say("user", "I agree."), say("assistant", "Well."), say("system", "Yes.")))
+
+    done = await Agent("m", runtime=runtime_for(accept), models=Strange(repeat)).run("Do you?")
+    assert (done.outcome, done.text) == (Outcome.COMPLETED, "Well.")
+    assert [item.text for item in done.items if item.kind == "message"] == ["Do you?", "One moment.", "Well."]
+    assert [call.result.error.type for call in done.calls] == [ErrorType.UNGROUNDED]
+
+
+async def test_an_answer_of_nothing_but_words_of_others_is_empty():
+    async def repeat(_request):
+        return replace(answer(), items=(say("user", "I agree."),))
+
+    done = await Agent("m", runtime=runtime_for(), models=Strange(repeat)).run("Do you?")
+    assert done.outcome is Outcome.EMPTY_ANSWER
+
+
+@pytest.mark.parametrize("confirm", [False, True])
+async def test_a_tool_hears_what_was_said_up_to_its_call(confirm):
+    heard = []
+
+    @tool(category="action", confirm=confirm)
+    async def listen(number: int, context: Context) -> None:
+        """Listen."""
+        heard.append([message.text for message in context.history])
+
+    talk = ScriptedModel(*[Answer(f"Number {one}.", (Ask("listen", {"number": one}),)) for one in range(2)], "Done.")
+    agent = Agent("m", runtime=runtime_for(listen), models=ScriptedProvider(talk, clock=FakeClock()))
+    done = await agent.run("Listen.")
+    while done.outcome is Outcome.AWAITING_APPROVAL:
+        await agent.runtime.approve(done.approvals[0], by="ann")
+        done = await agent.resume(done.run_id)
+    assert (done.outcome, done.text) == (Outcome.COMPLETED, "Done.")
+    assert heard == [["Listen.", "Number 0."], ["Listen.", "Number 0.", "Number 1."]]

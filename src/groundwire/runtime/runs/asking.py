@@ -70,6 +70,14 @@ async def _said(
     return Failure(kind=FailureKind.BAD_RESPONSE, message="The model's stream ended without an answer.")
 
 
+def as_the_model_said(reply: Reply) -> Reply:
+    """Without words of others. A provider of somebody's own may repeat them, and they would prove what nobody said."""
+    if all(item.kind != "message" or item.role == "assistant" for item in reply.items):
+        return reply
+    kept = [item for item in reply.items if item.kind != "message" or item.role == "assistant"]
+    return replace(reply, items=tuple(kept))
+
+
 def with_sane_usage(reply: Reply) -> Reply:
     """Counts that no model can have used say nothing; a limit would be blind to them, and a store cannot hold them."""
     used = reply.usage

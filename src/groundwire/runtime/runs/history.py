@@ -22,6 +22,7 @@ from groundwire.contracts.runs import (
     Started,
     decode_said,
 )
+from groundwire.runtime.finishing import see_through
 from groundwire.runtime.runs.judging import notice_for
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.state import RunState
@@ -50,7 +51,7 @@ async def begin_run(
         try:
             await runs.create_run(first.run, first.entries)
         except asyncio.CancelledError:
-            await asyncio.shield(_end_unbegun(runs, state))
+            await see_through(_end_unbegun(runs, state))
             raise
     return state
 
@@ -64,7 +65,7 @@ async def first_turn(
         try:
             turn = await stack.enter_async_context(opening)
         except asyncio.CancelledError:
-            await asyncio.shield(_end_unbegun(runs, state))
+            await see_through(_end_unbegun(runs, state))
             raise
         yield turn
 

@@ -30,8 +30,9 @@ from groundwire.contracts.runs import (
     Planned,
     Resulted,
 )
+from groundwire.runtime.finishing import see_through
 from groundwire.runtime.ledger import run_overtaken
-from groundwire.runtime.runs.asking import TIME_UP, ask, mark_of, with_new_ids, with_sane_usage
+from groundwire.runtime.runs.asking import TIME_UP, as_the_model_said, ask, mark_of, with_new_ids, with_sane_usage
 from groundwire.runtime.runs.carrying import Execute, carry_out, is_unguarded_action, shown_item
 from groundwire.runtime.runs.judging import (
     CARRY,
@@ -145,7 +146,7 @@ class Runner:
         turn.emit(RunStarted(run_id=state.run.run_id, session_id=turn.session_id))
         turn.pauses = state.options.approvals == "pause"
         turn.awaited = state.waiting
-        turn.history = state.messages()
+        turn.history = state.said
         if self._has_one_store:
             turn.take_entries = state.take_unwritten
         judgement: Judgement = CARRY if state.open_calls else GO_ON
@@ -164,7 +165,7 @@ class Runner:
             if state.outcome is None:
                 is_cancelled = isinstance(error, asyncio.CancelledError)
                 outcome = Outcome.CANCELLED if is_cancelled else Outcome.PROVIDER_ERROR
-                await asyncio.shield(self._end(state, turn, outcome))
+                await see_through(self._end(state, turn, outcome))
             raise
 
     async def _follow(self, state: RunState, turn: Turn, judgement: Judgement) -> Outcome | None:
@@ -195,7 +196,7 @@ class Runner:
             return self._after_failure(state, said)
         mark = "" if turn.session is None else mark_of(state.run.run_id)
         said = with_new_ids(said, state.call_ids, state.steps + 1, mark=mark)
-        said = with_sane_usage(said)
+        said = with_sane_usage(as_the_model_said(said))
         judgement = self._refined(state, turn, said, judge(said))
         answered = Answered(
             step=state.steps + 1,

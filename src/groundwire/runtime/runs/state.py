@@ -47,6 +47,8 @@ class RunState:
         """What an answer has to become, where that is more than JSON. Code is not stored: whoever goes on brings it."""
         self._clock = clock
         self.items: list[Item] = []
+        self.said: list[Message] = []
+        """What was really said so far: evidence may be found in it."""
         self.given = 0
         """So many items at the beginning were there before the run."""
         self.call_ids: set[str] = set()
@@ -126,10 +128,6 @@ class RunState:
     def new_items(self) -> tuple[Item, ...]:
         return tuple(self.items[self.given :])
 
-    def messages(self) -> list[Message]:
-        """What was really said: evidence may be found in it."""
-        return [item for item in self.items if type(item) is Message and was_said(item)]
-
     def _apply(self, body: RunBody) -> None:
         match body:
             case Started():
@@ -184,6 +182,8 @@ class RunState:
             self.fingerprints.add(item)
             if type(item) is CallItem:
                 self.call_ids.add(item.call.call_id)
+            elif type(item) is Message and was_said(item):
+                self.said.append(item)
 
 
 def _seconds(body: RunBody) -> float:
