@@ -11,7 +11,6 @@ import msgspec
 
 from groundwire.assembly import Runtime, Settings, open_models
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.events import CallFinished, CallStarted, Event, RunEnded
 from groundwire.contracts.failures import Failure
@@ -20,16 +19,16 @@ from groundwire.contracts.ports import Clock, Provider, Store
 from groundwire.contracts.replies import Usage, WireWarning
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import RESUMABLE, Outcome, Run, Started
-from groundwire.contracts.shapes import plain_value, read_as
 from groundwire.providers.router import ModelRouter
 from groundwire.registry import Registry, Tool
 from groundwire.registry.validators import compile_schema
 from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, first_turn, load_run
+from groundwire.runtime.runs.option_reading import OptionReader, no_presets
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
 from groundwire.runtime.runs.prompts import Prompt, checked_item, output_format, read_prompt
 from groundwire.runtime.runs.runner import Price, Runner, no_price
-from groundwire.runtime.runs.settings import RunSettings, read_settings
+from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
 from groundwire.runtime.turns import EventSink, Turn
@@ -107,17 +106,16 @@ class Agent:
         self._owns_models = models is None
         priced = self._models.cost_of if isinstance(self._models, ModelRouter) else no_price
         self._output, self._price = output, price or priced
-        self._defaults = _checked(
-            {
-                "model": model,
-                "instructions": instructions,
-                "settings": read_settings(settings),
-                "limits": limits if limits is not None else {},
-                "approvals": approvals,
-                "output": output_format(output),
-                **options,
-            }
-        )
+        given = {
+            "model": model,
+            "instructions": instructions,
+            "settings": settings,
+            "limits": limits if limits is not None else {},
+            "approvals": approvals,
+            "output": output,
+        }
+        needed = self._models.presets_of if isinstance(self._models, ModelRouter) else no_presets
+        self._options = OptionReader({**given, **options}, needed)
         self._runner = Runner(
             self._models,
             self.runtime.carry,
@@ -223,7 +221,7 @@ class Agent:
     ) -> RunState:
         await self.runtime.open()
         output_type = changes.get("output", self._output)
-        options = self._options(changes)
+        options = self._options.read(changes)
         store = self.runtime.store
         given = tuple(history or ())
         for item in given:
@@ -277,17 +275,6 @@ class Agent:
         known = await self.runtime.store.load_session(options.tenant, options.session) if options.session else None
         said = max((item.turn for item in earlier if isinstance(item, Message)), default=0)
         return 1 + max(said, 0 if known is None else known.turns)
-
-    def _options(self, changes: dict[str, Any]) -> RunOptions:
-        if not changes:
-            return self._defaults
-        if "settings" in changes:
-            changes["settings"] = _over(self._defaults.settings, changes["settings"])
-        if isinstance(changes.get("limits"), Mapping):
-            changes["limits"] = {**msgspec.to_builtins(self._defaults.limits), **changes["limits"]}
-        if "output" in changes:
-            changes["output"] = output_format(changes["output"])
-        return _checked(changes, self._defaults.as_json())
 
     async def _load(self, run_id: str, tenant: str, output: Any = None) -> RunState:
         await self.runtime.open()
@@ -373,22 +360,9 @@ def _as_named(model: str) -> tuple[str, str]:
     return (provider, rest) if found else ("custom", model)
 
 
-def _over(settings: RunSettings, changes: RunSettings | Mapping[str, Any]) -> RunSettings:
-    """Single settings change those of the agent; settings as a whole stand in their place."""
-    if isinstance(changes, Mapping):
-        return read_settings({**settings.as_dict(), **changes})
-    return read_settings(changes)
-
-
 def _registry(tools: Tools) -> Registry:
     if isinstance(tools, Registry):
         return tools
     if isinstance(tools, (str, Path)):
         return Registry.build(tools)
     return Registry(list(tools))
-
-
-def _checked(given: Mapping[str, Any], defaults: JsonObject | None = None) -> RunOptions:
-    where = "options of the run"
-    plain = {name: plain_value(value, f"{where}: {name}") for name, value in given.items()}
-    return read_as(RunOptions, {**(defaults or {}), **plain}, where)

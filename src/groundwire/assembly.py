@@ -43,6 +43,7 @@ from groundwire.runtime.dispatcher import StepHook
 from groundwire.runtime.ledger import LedgerTimes
 from groundwire.runtime.parts import RuntimeParts
 from groundwire.runtime.policies.limits import Policies, PolicyRule, Profile
+from groundwire.runtime.runs.presets import PRESETS
 from groundwire.runtime.runtime import Runtime as CoreRuntime
 from groundwire.runtime.state import Reducer
 from groundwire.store import CheckpointFile, open_url
@@ -224,6 +225,11 @@ def _catalogue(
     default = _default_provider(settings, environ, remote)
     if default and default not in names:
         raise ConfigError(f"The default provider {default!r} is not set up.", hint=f"there are {', '.join(names)}")
+    for entry in settings.models:
+        for name in entry.presets:
+            if name not in PRESETS:
+                hint = did_you_mean(name, PRESETS) or f"there are {', '.join(PRESETS)}"
+                raise ConfigError(f"The model {entry.id!r} wants the preset {name!r}, which is none.", hint=hint)
     return Catalogue(settings.models, providers=names, default_provider=default)
 
 

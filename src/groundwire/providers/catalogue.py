@@ -161,12 +161,16 @@ class Catalogue:
             return Route(provider=self.default_provider, model=name)
         raise self._unknown(name)
 
-    def fallbacks_of(self, name: str) -> tuple[str, ...]:
-        """The models to ask after this one; none for a name that leads nowhere."""
+    def entry_of(self, name: str) -> ModelEntry | None:
+        """What is known of a model; nothing, where a name leads nowhere."""
         try:
-            entry = self.find(name).entry
+            return self.find(name).entry
         except ProviderError:
-            return ()
+            return None
+
+    def fallbacks_of(self, name: str) -> tuple[str, ...]:
+        """The models to ask after this one."""
+        entry = self.entry_of(name)
         return entry.fallbacks if entry is not None else ()
 
     def _refuse_unknown(self, entry: ModelEntry) -> None:

@@ -141,11 +141,13 @@ class ModelRouter:
 
     def cost_of(self, name: str, usage: Usage) -> float | None:
         """What a reply of that model cost in dollars, if the catalogue has its prices."""
-        try:
-            entry = self.catalogue.find(name).entry
-        except ProviderError:
-            return None
+        entry = self.catalogue.entry_of(name)
         return None if entry is None or entry.prices is None else entry.prices.cost_of(usage)
+
+    def presets_of(self, name: str) -> tuple[str, ...]:
+        """The compatibility presets that the catalogue has for that model."""
+        entry = self.catalogue.entry_of(name)
+        return () if entry is None else entry.presets
 
     async def close(self) -> None:
         self._is_closed = True

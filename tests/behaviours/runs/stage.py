@@ -97,8 +97,11 @@ async def staged(upstream: str, *answers: Answer | str, faults: ModelFaults | No
 
 
 @asynccontextmanager
-async def canned(*messages: dict, **more):
-    """A server of the chat dialect that gives these assistant messages as they are, however wrong, and checks nothing."""
+async def canned(*messages: dict, presets: Sequence[str] = (), **more):
+    """A server of the chat dialect that gives these assistant messages as they are, however wrong, and checks nothing.
+
+    `presets` are those that the catalogue has for its model.
+    """
     left, bodies = iter(messages), []
 
     async def serve(reader, writer):
@@ -115,7 +118,9 @@ async def canned(*messages: dict, **more):
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    models = open_models(Settings(providers={"up": {"baseUrl": url, "retry": {"attempts": 1}, **more}}), environ={})
+    provider = {"baseUrl": url, "retry": {"attempts": 1}, **more}
+    entry = {"id": "some-model", "provider": "up", "presets": presets}
+    models = open_models(Settings(providers={"up": provider}, models=[entry]), environ={})
     try:
         yield CannedStage("up/some-model", models, bodies)
     finally:

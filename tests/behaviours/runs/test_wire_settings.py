@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from groundwire import Outcome, presets, tool
+from groundwire import ConfigError, Outcome, RunSettings, Settings, open_models, presets, tool
+from groundwire.runtime.runs.traces import read_trace
 from groundwire.testing import Answer, Ask
 from tests.behaviours.runs.stage import REMOTE, canned, events_of, staged, verdicts
 
@@ -265,3 +266,60 @@ async def test_presets_are_joined_and_the_settings_have_the_last_word():
     async with canned({"content": TAGGED}, DONE) as stage:
         result = await stage.agent(tools=[look], settings=settings).run("Go.")
         assert (verdicts(result.events), result.text) == (["look ok"], "Done.")
+
+
+TAGS = "assistant_content_tool_call_tags_to_tool_calls"
+BOTH = ("content_tag_tool_call_fallback", "deepseek_openrouter_compat")
+
+
+@pytest.mark.requirement("C-127")
+async def test_presets_that_the_catalogue_has_for_a_model_are_settings_of_its_runs_and_of_their_record():
+    async with canned({"content": TAGGED}, DONE, presets=BOTH) as stage:
+        agent = stage.agent(tools=[look], settings={"tool_use_mode": "relaxed"})
+        result = await agent.run("Go.")
+        assert (verdicts(result.events), result.text) == (["look ok"], "Done.")
+        assert stage.bodies[1]["messages"][1]["reasoning_content"] == ""
+        trace = await read_trace(agent.runtime.store, "default", result.run_id)
+        assert trace.options.settings.response_transforms == (TAGS,)
+        (plan,) = [body.plan for body in trace.entries if body.kind == "planned"]
+        assert (plan.response_transforms, plan.message_transforms) == (
+            (TAGS,), ("assistant_tool_calls_reasoning_content_empty_if_missing",),
+        )  # fmt: skip
+
+
+@pytest.mark.requirement("C-127")
+@pytest.mark.parametrize(
+    ("settings", "retries", "transforms"),
+    [
+        (None, 1, ["assistant_tool_calls_content_null_if_blank"]),
+        ({"fallback_retry_count": 0}, 0, ["assistant_tool_calls_content_null_if_blank"]),
+        ({"message_transforms": []}, 1, []),
+        (
+            {"message_transforms": "assistant_tool_calls_reasoning_content_empty_if_missing"},
+            1,
+            ["assistant_tool_calls_content_null_if_blank", "assistant_tool_calls_reasoning_content_empty_if_missing"],
+        ),
+        (RunSettings(fallback_retry_count=3), 3, ["assistant_tool_calls_content_null_if_blank"]),
+    ],
+)
+@pytest.mark.parametrize("of", ["agent", "run"])
+async def test_explicit_settings_win_over_presets_of_the_catalogue(settings, retries, transforms, of):
+    async with canned(DONE, presets=["openai_compatible_reliability"]) as stage:
+        agent = stage.agent(**({"settings": settings} if of == "agent" else {}))
+        result = await agent.run("Go.", **({"settings": settings} if of == "run" else {}))
+        used = (await read_trace(agent.runtime.store, "default", result.run_id)).options.settings
+        assert (used.fallback_retry_count, [*used.message_transforms]) == (retries, transforms)
+
+
+async def test_a_run_with_another_model_has_the_presets_of_that_one():
+    async with canned(DONE, DONE, presets=["openai_compatible_reliability"]) as stage:
+        agent = stage.agent(settings={"tool_failure_policy": "tolerated"})
+        result = await agent.run("Go.", model="up/another-model")
+        used = (await read_trace(agent.runtime.store, "default", result.run_id)).options.settings
+        assert used == RunSettings(tool_failure_policy="tolerated")
+
+
+def test_a_preset_that_is_none_is_refused_with_the_catalogue():
+    settings = Settings(models=[{"id": "m", "provider": "sim", "presets": ["deepseek_openrouter_compatt"]}])
+    with pytest.raises(ConfigError, match=r"deepseek_openrouter_compatt.*did you mean deepseek_openrouter_compat"):
+        open_models(settings, environ={})
