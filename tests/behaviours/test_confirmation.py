@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from groundwire import ErrorType, GroundwireError, Overrides, PolicyRule, Settings, tool
-from groundwire.assembly import LedgerTimes
 from groundwire.contracts.projections import model_view
+from groundwire.runtime.ledger import LedgerTimes
 from groundwire.store import MemoryStore
 from groundwire.testing import assert_failed, assert_ok
 

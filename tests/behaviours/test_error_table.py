@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from groundwire import Budget, ErrorType, Ground, Settings, Tool, ToolError
-from groundwire.assembly import LedgerTimes
+from groundwire.runtime.ledger import LedgerTimes
 from groundwire.testing import assert_failed
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from groundwire import ErrorType, GroundwireError, Settings, ToolResult, tool
-from groundwire.assembly import LedgerTimes
+from groundwire.runtime.ledger import LedgerTimes
 from groundwire.store import MemoryStore
 from groundwire.testing import FakeClock, assert_failed, assert_ok
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from groundwire import Context, Registry, Runtime, Settings, tool
-from groundwire.assembly import LedgerTimes
 from groundwire.contracts.results import encode_result
+from groundwire.runtime.ledger import LedgerTimes
 from groundwire.testing import KillAt
 
 SETTINGS = Settings(ledger=LedgerTimes(lease_seconds=0.6, wait_seconds=20))

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from groundwire import Agent, Context, Registry, Runtime, Settings, tool
-from groundwire.assembly import LedgerTimes
 from groundwire.runtime.dispatcher import STEPS
+from groundwire.runtime.ledger import LedgerTimes
 from groundwire.runtime.runs.history import load_run
 from groundwire.store import open_url
 from groundwire.testing import Answer, Ask, KillAt, ScriptedModel, ScriptedProvider

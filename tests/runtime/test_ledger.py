@@ -3,7 +3,7 @@
 import asyncio
 
 from groundwire import Context, ErrorType, Settings, Tool
-from groundwire.assembly import LedgerTimes
+from groundwire.runtime.ledger import LedgerTimes
 from groundwire.store import MemoryStore
 from groundwire.testing import FakeClock, assert_failed, assert_ok, runtime_for
 

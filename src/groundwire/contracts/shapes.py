@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from groundwire.contracts.canonical import MAX_DEPTH, JsonValue
+from groundwire.contracts.canonical import MAX_DEPTH, JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -21,25 +21,50 @@ _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _WORDS = {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false"}
 
 
-def read_as(kind: type[S], values: JsonValue, where: str) -> S:
-    """A value of that kind from plain ones; a ConfigError says which of them is wrong, and what it may be."""
+def read_as(kind: type[S], values: JsonObject, where: str, otherwise: str = "") -> S:
+    """A value of that kind from plain ones; a ConfigError says which of them is wrong, and what it may be.
+
+    `otherwise` is the hint where there is no better one.
+    """
     try:
-        return msgspec.convert(values, kind)
+        read = msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         fault, hint = explain_misfit(str(error), kind)
-        raise ConfigError(f"{where}: {fault}", hint=hint) from None
+        raise ConfigError(f"{where}: {name_entry(fault, str(error), values, kind)}", hint=hint or otherwise) from None
+    for name, value in values.items():
+        _refuse_endless(value, f"{where}: {name}")
+    return read
+
+
+def _refuse_endless(value: JsonValue, where: str) -> None:
+    """JSON has no such numbers, so they would be other ones when they are read again."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{where}: it cannot be {value}")
+    for name, one in value.items() if isinstance(value, dict) else ():
+        _refuse_endless(one, f"{where}.{name}")
+    for place, one in enumerate(value) if isinstance(value, list) else ():
+        _refuse_endless(one, f"{where}[{place}]")
+
+
+def plain_members(values: Mapping[str, object] | msgspec.Struct, where: str) -> JsonObject:
+    """What a caller gave by name, in what JSON is made of; a ConfigError names what is not."""
+    given = _members(values) if isinstance(values, msgspec.Struct) else values
+    return {_plain_name(name, where): plain_value(value, f"{where}: {name}") for name, value in given.items()}
+
+
+def _members(value: msgspec.Struct) -> dict[str, object]:
+    names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+    return {encoded: getattr(value, name) for name, encoded in names}
 
 
 def plain_value(value: object, where: str, depth: int = 0) -> JsonValue:
-    """What a caller gave, as JSON that can be stored and is the same when it is read again; else a ConfigError."""
     if depth > MAX_DEPTH:
         raise ConfigError(f"{where}: it is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, msgspec.Struct):
-        fields = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
-        value = {encoded: getattr(value, name) for name, encoded in fields}
-    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        value = _members(value)
+    if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
         if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
@@ -47,6 +72,8 @@ def plain_value(value: object, where: str, depth: int = 0) -> JsonValue:
         return value
     if isinstance(value, Mapping):
         return {_plain_name(name, where): plain_value(one, f"{where}.{name}", depth + 1) for name, one in value.items()}
+    if isinstance(value, frozenset):
+        value = sorted(value, key=repr)
     if isinstance(value, (list, tuple)):
         return [plain_value(one, f"{where}[{place}]", depth + 1) for place, one in enumerate(value)]
     raise ConfigError(f"{where}: it cannot be {value!r:.200}")

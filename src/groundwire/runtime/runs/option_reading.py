@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.shapes import plain_value, read_as
+from groundwire.contracts.shapes import plain_members, read_as
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.presets import PRESETS, merge_settings
 from groundwire.runtime.runs.prompts import output_format
@@ -52,8 +52,7 @@ class OptionReader:
         if "settings" in values or "model" in values:
             presets = self._presets_of(str(values.get("model", self.defaults.model)))
             values["settings"] = _with_presets(presets, explicit)
-        plain = {name: plain_value(value, f"{_WHERE}: {name}") for name, value in values.items()}
-        return read_as(RunOptions, {**defaults, **plain}, _WHERE)
+        return read_as(RunOptions, {**defaults, **plain_members(values, _WHERE)}, _WHERE)
 
 
 def _explicit(settings: RunSettings | Mapping[str, Any] | None) -> JsonObject:

@@ -11,15 +11,17 @@ from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.turns import TurnOptions
 
 MAX_STEPS = 50
+MOST = 10**9
+"""Seconds or dollars; who wants no limit gives none."""
 
 
 class RunLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Looked at before each request to the model; whichever is reached first ends the run with its name."""
 
     max_steps: Annotated[int, Meta(ge=1)] = MAX_STEPS
-    max_seconds: Annotated[float, Meta(gt=0)] | None = None
+    max_seconds: Annotated[float, Meta(gt=0, le=MOST)] | None = None
     max_tokens: Annotated[int, Meta(gt=0)] | None = None
-    max_cost: Annotated[float, Meta(gt=0)] | None = None
+    max_cost: Annotated[float, Meta(gt=0, le=MOST)] | None = None
     max_repairs: Annotated[int, Meta(ge=0)] = 2
     """How often in a run an answer that cannot be used is asked for again."""
 

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.requests import ToolChoice
-from groundwire.contracts.shapes import did_you_mean, plain_value, read_as
+from groundwire.contracts.shapes import did_you_mean, plain_members, read_as
 from groundwire.contracts.transforms import parse_names
 from groundwire.runtime.policies.access import EVERYTHING, Mask
 from groundwire.runtime.policies.limits import MAX_BYTES, Overrides
@@ -88,8 +88,7 @@ def read_settings(values: Mapping[str, Any] | RunSettings | None) -> RunSettings
         raise ConfigError(
             f"settings: they cannot be {values!r:.200}", hint="RunSettings(…), or a dict of single settings"
         )
-    given = plain_value({} if values is None else values, "settings")
-    assert isinstance(given, dict)  # noqa: S101 - of a mapping or a Struct
+    given = plain_members({} if values is None else values, "settings")
     for name in ("tool_allowlist", "tool_denylist", *TRANSFORM_LISTS):
         value = given.get(name)
         listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []

@@ -1,0 +1,44 @@
+"""The one place that names concrete classes: settings in, a working runtime and models out."""
+
+from groundwire.assembly.models import (
+    SIMULATED,
+    default_model,
+    list_models,
+    list_providers,
+    open_models,
+    scripted_model,
+)
+from groundwire.assembly.runtimes import Runtime, scratch_runtime
+from groundwire.assembly.settings import (
+    AuditSettings,
+    LocalSettings,
+    ProviderSettings,
+    Settings,
+    SimulatorSettings,
+    StoreSettings,
+    TelemetrySettings,
+    load_settings,
+    read_dotenv,
+    settings_schema,
+)
+
+__all__ = [
+    "SIMULATED",
+    "AuditSettings",
+    "LocalSettings",
+    "ProviderSettings",
+    "Runtime",
+    "Settings",
+    "SimulatorSettings",
+    "StoreSettings",
+    "TelemetrySettings",
+    "default_model",
+    "list_models",
+    "list_providers",
+    "load_settings",
+    "open_models",
+    "read_dotenv",
+    "scratch_runtime",
+    "scripted_model",
+    "settings_schema",
+]
