@@ -5,7 +5,7 @@ The answer goes to stdout; calls, questions and remarks go to stderr, so that an
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from groundwire.cli.options import TEXT, built_option, global_options, json_opti
 from groundwire.cli.output import note, plural, reserved_stdout
 
 if TYPE_CHECKING:
-    from groundwire.agent import Prompt
+    from groundwire.agent import Agent, Prompt
+    from groundwire.assembly import Settings
     from groundwire.cli.talking import Talk
     from groundwire.providers.router import ModelRouter
     from groundwire.registry import Registry
@@ -69,7 +70,6 @@ def chat(
     if not is_terminal and message is None and run_id is None:
         message = _read_message()
 
-    from groundwire.agent import Agent
     from groundwire.assembly import default_model, open_models
     from groundwire.cli.opening import read_settings, read_tools
     from groundwire.cli.servers import tools_on_loop
@@ -84,20 +84,7 @@ def chat(
         model = model or default_model(settings, os.environ)
         _announce(models, model, registry)
     session = session or RandomIds().new("chat")
-    changes, limits = _read_changes(options["changes"])
-    agent = Agent(
-        model or "",  # a run that is taken up has its own
-        tools=registry,
-        instructions=_read_instructions(options["instructions"]),
-        settings=changes,
-        limits=limits,
-        approvals=options["approvals"] or "pause",
-        profile=options["profile"] or "",
-        models=models,
-        config=settings,
-        tenant=tenant,
-        session=session,
-    )
+    agent = _make_agent(settings, models, registry, {"model": model, "tenant": tenant, "session": session, **options})
     attached = _attached(files)
     can_ask = is_terminal and not as_json
     talk = Talk(agent, models, loop, tenant=tenant, is_live=not no_stream, as_json=as_json, can_ask=can_ask)
@@ -110,6 +97,27 @@ def chat(
         talk.out = out
         outcome = talk.resume(run_id) if run_id is not None else talk.say(_with_files(message or "", attached))
     context.exit(EXIT_CODES.get(outcome, 1))
+
+
+def _make_agent(
+    settings: "Settings", models: "ModelRouter", registry: "Registry", options: Mapping[str, Any]
+) -> "Agent":
+    from groundwire.agent import Agent
+
+    changes, limits = _read_changes(options["changes"])
+    return Agent(
+        options["model"] or "",  # a run that is taken up has its own
+        tools=registry,
+        instructions=_read_instructions(options["instructions"]),
+        settings=changes,
+        limits=limits,
+        approvals=options["approvals"] or "pause",
+        profile=options["profile"] or "",
+        models=models,
+        config=settings,
+        tenant=options["tenant"],
+        session=options["session"],
+    )
 
 
 def _converse(talk: "Talk", attached: Sequence[Any]) -> None:

@@ -1,7 +1,4 @@
-"""What Anthropic's Messages refuses, as far as tools and thinking are concerned.
-
-Messages of one speaker in a row count as one, as they do there.
-"""
+"""What Anthropic's Messages refuses, as far as tools are concerned; of thinking, `anthropic_thinking` knows."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,6 +8,15 @@ from msgspec.structs import replace
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.failures import Failure
+from groundwire.simulator.anthropic_thinking import (
+    generation_of,
+    is_adaptive_only,
+    thinking_of,
+    thinking_options,
+    thoughts,
+    thoughts_kept,
+)
+from groundwire.simulator.anthropic_turns import turns_of
 from groundwire.simulator.members import ANTHROPIC, extra_inputs
 from groundwire.simulator.refusals import (
     Asked,
@@ -23,7 +29,6 @@ from groundwire.simulator.refusals import (
     refuse,
     text_of,
 )
-from groundwire.simulator.signatures import is_text_signature
 from groundwire.simulator.stored import KEPT_BY_THREADS
 
 OLD_VERSION = "2023-06-01"
@@ -34,48 +39,11 @@ MAX_ID = 64
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _SAMPLING = ("temperature", "top_p", "top_k")
-_MODEL = re.compile(r"(opus|sonnet|haiku|fable|mythos)-(\d+)(?:-(\d{1,2})(?!\d))?")
-_MIN_BUDGET = 1024
 _THREADS = "message-threads-"
-_THINKING = ("thinking", "redacted_thinking")
 
 
 def check(body: JsonObject, headers: Mapping[str, str], model: str) -> Failure | None:
     return first_refusal(RULES, Asked(body=body, headers=headers, model=model))
-
-
-def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The blocks of a message; a text alone is one block."""
-    content = message.get("content")
-    return [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
-
-
-def turns_of(body: JsonObject) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Speaker and blocks, messages of one speaker in a row joined."""
-    turns: list[tuple[str, list[dict[str, Any]]]] = []
-    for message in objects(body.get("messages")):
-        role = text_of(message.get("role"))
-        if turns and turns[-1][0] == role:
-            turns[-1][1].extend(blocks_of(message))
-        else:
-            turns.append((role, blocks_of(message)))
-    return turns
-
-
-def _generation(model: str) -> tuple[str, int, int]:
-    """Name, major and minor number of a Claude model; all empty for names that say nothing."""
-    found = _MODEL.search(model)
-    return (found[1], int(found[2]), int(found[3] or 0)) if found else ("", 0, 0)
-
-
-def _is_adaptive_only(model: str) -> bool:
-    """The newest models: no sampling, no fixed thinking budget."""
-    name, major, minor = _generation(model)
-    return (
-        name in ("fable", "mythos")
-        or (name == "opus" and (major, minor) >= (4, 7))
-        or (name == "sonnet" and major >= 5)
-    )
 
 
 def _version(asked: Asked) -> Iterator[Failure]:
@@ -128,7 +96,7 @@ def _messages(asked: Asked) -> Iterator[Failure]:
     for place, message in enumerate(messages):
         role = message.get("role") if isinstance(message, dict) else None
         if role == "system":
-            name, major, minor = _generation(asked.model)
+            name, major, minor = generation_of(asked.model)
             if name and (major, minor) < (4, 8):
                 yield refuse(
                     'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not '
@@ -182,7 +150,7 @@ def _ending(asked: Asked) -> Iterator[Failure]:
         return
     last = turns[-1][1][-1]
     if last.get("type") == "text":
-        name, major, minor = _generation(asked.model)
+        name, major, minor = generation_of(asked.model)
         if name and ((major, minor) >= (4, 6) or name in ("fable", "mythos")):
             yield refuse(
                 "This model does not support assistant message prefill. The conversation must end with a user message."
@@ -310,78 +278,12 @@ def _choice(asked: Asked) -> Iterator[Failure]:
         yield refuse("tool_choice: may only be specified while providing tools.")
     if kind not in ("any", "tool"):
         return
-    if _thinking(asked).get("type") == "enabled":
+    if thinking_of(asked).get("type") == "enabled":
         yield refuse("Thinking may not be enabled when tool_choice forces tool use.")
-    if _generation(asked.model)[0] in ("fable", "mythos"):
+    if generation_of(asked.model)[0] in ("fable", "mythos"):
         yield refuse(f"tool_choice: forced tool use is not supported by {asked.model}.")
     if kind == "tool" and choice.get("name") not in [tool.get("name") for tool in tools]:
         yield refuse(f"Tool '{choice.get('name')}' not found in provided tools")
-
-
-def _thinking(asked: Asked) -> dict[str, Any]:
-    thinking = asked.body.get("thinking")
-    return thinking if isinstance(thinking, dict) else {}
-
-
-def _thinking_options(asked: Asked) -> Iterator[Failure]:
-    thinking = _thinking(asked)
-    if thinking.get("type") != "enabled":
-        return
-    budget, limit = thinking.get("budget_tokens"), asked.body.get("max_tokens")
-    if not isinstance(budget, int):
-        yield refuse("thinking.enabled.budget_tokens: Field required")
-    elif budget < _MIN_BUDGET:
-        yield refuse(f"thinking.enabled.budget_tokens: Input should be greater than or equal to {_MIN_BUDGET}")
-    elif isinstance(limit, int) and budget >= limit:
-        yield refuse("`max_tokens` must be greater than `thinking.budget_tokens`.")
-    if _is_adaptive_only(asked.model):
-        yield refuse(f'"thinking.type.enabled" is not supported for {asked.model}. Use "thinking.type.adaptive".')
-
-
-def _thoughts(asked: Asked) -> Iterator[Failure]:
-    messages = placed(asked.body.get("messages"))
-    latest = max((place for place, message in messages if message.get("role") == "assistant"), default=-1)
-    for place, message in messages:
-        for number, block in placed(message.get("content")):
-            if block.get("type") not in _THINKING:
-                continue
-            path = f"messages.{place}.content.{number}"
-            if message.get("role") != "assistant":
-                yield refuse(f"{path}: `thinking` blocks can only be in `assistant` messages")
-            if block["type"] == "redacted_thinking":
-                if not text_of(block.get("data")):
-                    yield refuse(f"{path}.redacted_thinking.data: Field required")
-            elif not text_of(block.get("signature")):
-                yield refuse(f"{path}.thinking.signature: Field required")
-            elif not is_text_signature(block["signature"], asked.model, text_of(block.get("thinking"))):
-                yield refuse(
-                    f"{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
-                    "modified. These blocks must remain as they were in the original response."
-                    if place == latest
-                    else f"{path}: Invalid `signature` in `thinking` block"
-                )
-
-
-def _thoughts_kept(asked: Asked) -> Iterator[Failure]:
-    """With a thinking budget, a turn that goes on after tool results begins with the thoughts that led to the calls."""
-    if _thinking(asked).get("type") != "enabled":
-        return
-    turns = turns_of(asked.body)
-    starts = [
-        n
-        for n, (role, blocks) in enumerate(turns)
-        if role == "user" and any(b.get("type") != "tool_result" for b in blocks)
-    ]
-    first = starts[-1] + 1 if starts else 0
-    if first >= len(turns) or turns[first][0] != "assistant":
-        return
-    blocks = turns[first][1]
-    kind = blocks[0].get("type") if blocks else ""
-    if any(block.get("type") == "tool_use" for block in blocks) and kind not in _THINKING:
-        yield refuse(
-            f"messages.{first}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{kind}`. When "
-            "`thinking` is enabled, a final `assistant` message must start with a thinking block."
-        )
 
 
 def _sampling(asked: Asked) -> Iterator[Failure]:
@@ -391,7 +293,7 @@ def _sampling(asked: Asked) -> Iterator[Failure]:
             continue
         if is_new:
             yield refuse(f"{name}: this parameter was removed in anthropic-version {NEW_VERSION}")
-        elif _is_adaptive_only(asked.model):
+        elif is_adaptive_only(asked.model):
             yield refuse(f"{name}: this parameter is not supported for {asked.model}")
 
 
@@ -408,6 +310,6 @@ def _new_version(asked: Asked) -> Iterator[Failure]:
 
 
 RULES: tuple[Rule, ...] = (
-    _version, _required, extra_inputs(ANTHROPIC), _thread, _messages, _contents, _calls, _pairing, _ending, _tools, _choice, _thinking_options, _thoughts,
-    _thoughts_kept, _sampling, _new_version,
+    _version, _required, extra_inputs(ANTHROPIC), _thread, _messages, _contents, _calls, _pairing, _ending, _tools, _choice, thinking_options, thoughts,
+    thoughts_kept, _sampling, _new_version,
 )  # fmt: skip
