@@ -51,6 +51,7 @@ MEANINGS = {
     "gemini.levels": "The levels of thinking that it knows.",
     "gemini.budgetRange": "The smallest and the largest budget for thinking.",
     "gemini.validatedMode": "Strict tools may be asked for with the mode VALIDATED.",
+    "gemini.outputWithTools": "A form of the answer may be asked for beside tools; else the system prompt asks for it.",
     "gemini.droppedOptions": "Options that are left out, by our names: `seed`, `top_k` …",
 }
 

@@ -135,7 +135,6 @@ ONLY_GEMINI = dict.fromkeys(("openai-chat", "openai-responses", "anthropic"), "o
 ONLY_TEXT = dict.fromkeys(
     ("anthropic", "gemini", "gemini-2.0"), "what it says instead of an answer is text like any other"
 )
-NOT_WITH_TOOLS = {"gemini-2.0": "it takes tools or a form of the answer, not both"}
 THOUGHT = Answer(reasoning="Let me think about the weather.")
 CUT = Answer("Half an ans", finish=FinishReason.LENGTH)
 MALFORMED = Answer(finish=FinishReason.MALFORMED_CALL)
@@ -263,12 +262,12 @@ OUTCOMES = [
             ("It is blue.", '{"sky": 7}', "{}"),
             Outcome.INVALID_OUTPUT,
             "The answer did not have the form that was asked for.",
-            options={"output": SKY}, unsaid=NOT_WITH_TOOLS,
+            options={"output": SKY},
         ),
         id="invalid_output",
     ),
     pytest.param(
-        Scenario(("It is blue.", '{"sky": "blue"}'), text='{"sky": "blue"}', options={"output": SKY}, unsaid=NOT_WITH_TOOLS),
+        Scenario(("It is blue.", '{"sky": "blue"}'), text='{"sky": "blue"}', options={"output": SKY}),
         id="completed_after_an_output_of_the_wrong_form",
     ),
     pytest.param(

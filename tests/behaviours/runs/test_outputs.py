@@ -60,7 +60,7 @@ async def test_an_answer_becomes_what_was_asked_for(upstream, output, value):
         assert (asked.type, sorted(asked.schema["properties"])) == ("schema", ["city", "days"])
 
 
-@pytest.mark.parametrize("upstream", [name for name in UPSTREAMS if name != "gemini-2.0"])
+@pytest.mark.parametrize("upstream", UPSTREAMS)
 async def test_an_answer_of_a_given_form_may_come_after_calls(upstream):
     @tool(category="retrieval")
     def days_left() -> int:
@@ -114,3 +114,22 @@ async def test_what_is_wrong_with_a_long_answer_is_said_in_short():
         asked_again = stage.script.asked[1].items[-1].text
         assert asked_again.startswith('Your answer cannot be used: city: ["xxx')
         assert len(asked_again) < 1_000
+
+
+async def test_a_model_that_takes_no_form_beside_tools_is_told_in_words_and_held_to_it_without_them():
+    @tool(category="retrieval")
+    def days_left() -> int:
+        """Days that are left."""
+        return 2
+
+    async with staged("gemini-2.0", Answer(calls=(Ask("days_left"),)), "Two days in Oslo.", TEXT) as stage:
+        result = await stage.agent(tools=[days_left], output=Trip, instructions="Be brief.").run("Where to?")
+        assert (result.outcome, result.output) == (Outcome.COMPLETED, Trip("Oslo", 2))
+        assert "format_approximated" in [warning.code for warning in result.warnings]
+        assert [("tools" in body, "responseSchema" in body.get("generationConfig", {})) for body in stage.bodies] == [
+            (True, False), (True, False), (False, True),
+        ]  # fmt: skip
+        brief, told = [part["text"] for part in stage.bodies[0]["systemInstruction"]["parts"]]
+        assert brief == "Be brief."
+        assert told.startswith("Your final answer")
+        assert '"required":["city","days"]' in told

@@ -171,15 +171,29 @@ def test_an_output_format_is_a_media_type_and_a_schema(output, members):
 @pytest.mark.quirk(63)
 def test_older_models_get_upper_case_schemas():
     schema = {"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "additionalProperties": False}
-    outcome = encoded(
-        gemini.profile_for("gemini-2.0-flash"),
-        tools=(FunctionTool(name="f", parameters=schema),),
-        output=OutputFormat(type="schema", schema=schema),
-    )
+    old = gemini.profile_for("gemini-2.0-flash")
+    with_tools = encoded(old, tools=(FunctionTool(name="f", parameters=schema),))
+    with_form = encoded(old, output=OutputFormat(type="schema", schema=schema))
 
     upper = {"type": "OBJECT", "properties": {"a": {"type": "STRING", "nullable": True}}}
-    assert outcome.body["tools"][0]["functionDeclarations"][0]["parameters"]["properties"] == upper["properties"]
-    assert outcome.body["generationConfig"]["responseSchema"]["properties"] == upper["properties"]
+    assert with_tools.body["tools"][0]["functionDeclarations"][0]["parameters"]["properties"] == upper["properties"]
+    assert with_form.body["generationConfig"]["responseSchema"]["properties"] == upper["properties"]
+
+
+@pytest.mark.parametrize("model", ["gemini-2.0-flash", "gemini-2.5-flash", "gemini-2.5-pro"])
+def test_models_that_take_no_form_beside_tools_are_told_in_words(model):
+    profile, schema = gemini.profile_for(model), {"type": "object", "properties": {"a": {"type": "string"}}}
+    form = OutputFormat(type="schema", schema=schema, description="A trip.")
+    told = encoded(profile, tools=(FunctionTool(name="f"),), output=form)
+
+    assert "generationConfig" not in told.body
+    words = "Your final answer, when you call no tool any more, is one JSON value and nothing else. It is: A trip."
+    text = words + ' It fits this JSON Schema: {"type":"object","properties":{"a":{"type":"string"}}}'
+    assert told.body["systemInstruction"] == {"parts": [{"text": text}]}
+    assert [(warning.code, warning.path) for warning in told.warnings] == [("format_approximated", "output")]
+    newer = encoded(gemini.profile_for("gemini-3-flash"), tools=(FunctionTool(name="f"),), output=form)
+    assert newer.body["generationConfig"]["responseMimeType"] == "application/json"
+    assert "systemInstruction" not in newer.body
 
 
 @pytest.mark.quirk(62)

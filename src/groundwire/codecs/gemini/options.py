@@ -76,6 +76,12 @@ def read_generation(value: Any) -> Options:
     return sampling, optional_proto_int(wire, "maxOutputTokens", path), output, reasoning, members
 
 
+def is_output_in_words(request: ModelRequest, profile: Profile) -> bool:
+    """Whether the form of the answer cannot be asked for otherwise, because there are tools."""
+    is_form = request.output is not None and request.output.type != "text"
+    return is_form and bool(request.tools) and not profile.output_with_tools
+
+
 def write_generation(request: ModelRequest, losses: Losses, profile: Profile) -> JsonObject:
     wire: JsonObject = {}
     sampling = request.sampling
@@ -84,7 +90,7 @@ def write_generation(request: ModelRequest, losses: Losses, profile: Profile) ->
             wire[_WIRE_NAMES[name]] = list(value) if name == "stop" else value
     if request.max_output_tokens is not None:
         wire["maxOutputTokens"] = request.max_output_tokens
-    if request.output is not None:
+    if request.output is not None and not is_output_in_words(request, profile):
         wire.update(write_output(request.output, losses, profile))
     if request.reasoning is not None:
         thinking = write_thinking(request.reasoning, losses, profile)

@@ -8,7 +8,7 @@ from groundwire.codecs.schemas.conversions import Conversion, SchemaWarning
 from groundwire.codecs.schemas.forms import from_openapi_subset, to_json_schema_subset, to_openapi_subset
 from groundwire.codecs.wire.private import take_own
 from groundwire.codecs.wire.warnings import Losses
-from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.canonical import JsonObject, dump_json
 from groundwire.contracts.messages import Private
 from groundwire.contracts.requests import OutputFormat
 
@@ -57,6 +57,14 @@ def write_output(output: OutputFormat, losses: Losses, profile: Profile) -> Json
     if output.description and "description" not in schema:
         schema = {**schema, "description": output.description}
     return {"responseMimeType": _JSON, "responseSchema" if profile.native_schema else "responseJsonSchema": schema}
+
+
+def describe_output(output: OutputFormat) -> str:
+    """The same in words, for models that take no form of the answer beside tools."""
+    words = "Your final answer, when you call no tool any more, is one JSON value and nothing else."
+    if output.description:
+        words += f" It is: {output.description}"
+    return words if output.schema is None else f"{words} It fits this JSON Schema: {dump_json(output.schema).decode()}"
 
 
 def _converted(schema: JsonObject, profile: Profile) -> Conversion:

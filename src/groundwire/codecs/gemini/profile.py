@@ -7,6 +7,7 @@ import re
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 DIALECT = "gemini"
 
@@ -26,6 +27,8 @@ class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_
     budget_range: tuple[int, int] = (0, 24_576)
     validated_mode: bool = True
     """Whether strict tools may be asked for with the mode VALIDATED."""
+    output_with_tools: bool = True
+    """Whether a form of the answer may be asked for beside tools; else the system prompt asks for it."""
     dropped_options: tuple[str, ...] = ()
     """Canonical names of options that are left out: `seed`, `presence_penalty`, `top_k` …"""
 
@@ -33,9 +36,16 @@ class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_
 _NEWEST = Profile()
 _PRO = Profile(levels=("LOW", "MEDIUM", "HIGH"))
 _FIRST_PRO = Profile(levels=("LOW", "HIGH"))
-_SECOND_HALF = Profile(signatures="optional", media_in_results=False, thinking="budget")
-_SECOND_HALF_PRO = Profile(signatures="optional", media_in_results=False, thinking="budget", budget_range=(128, 32_768))
-_OLD = Profile(signatures="optional", native_schema=True, media_in_results=False, thinking="none", validated_mode=False)
+_SECOND_HALF = Profile(signatures="optional", media_in_results=False, thinking="budget", output_with_tools=False)
+_SECOND_HALF_PRO = replace(_SECOND_HALF, budget_range=(128, 32_768))
+_OLD = Profile(
+    signatures="optional",
+    native_schema=True,
+    media_in_results=False,
+    thinking="none",
+    validated_mode=False,
+    output_with_tools=False,
+)
 _LIVE = Profile(signatures="optional", native_schema=True, media_in_results=False, thinking="budget")
 _OPEN = Profile(signatures="optional", media_in_results=False, thinking="none", validated_mode=False)
 

@@ -6,7 +6,8 @@ from typing import Any
 from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.gemini.contents import ContentWriter
 from groundwire.codecs.gemini.declarations import NAME_RULE
-from groundwire.codecs.gemini.options import write_choice, write_generation
+from groundwire.codecs.gemini.options import is_output_in_words, write_choice, write_generation
+from groundwire.codecs.gemini.outputs import describe_output
 from groundwire.codecs.gemini.parts import write_part
 from groundwire.codecs.gemini.profile import DIALECT, Profile
 from groundwire.codecs.gemini.tools import write_tools
@@ -35,6 +36,11 @@ def encode_request(
         extras = own_members(request.extras, DIALECT)
     body: JsonObject = {}
     instructions, items = _instructions(request, losses)
+    if request.output is not None and is_output_in_words(request, profile):
+        instructions.append({"text": describe_output(request.output)})
+        losses.add(
+            "format_approximated", "output", "The model takes no form of the answer beside tools: it is told in words."
+        )
     if instructions:
         body["systemInstruction"] = {"parts": instructions, **extras.get("_systemInstruction", {})}
     if request.tools or "_tools" in extras:

@@ -7,6 +7,7 @@ import msgspec
 
 from groundwire.contracts.canonical import JsonValue, parse_json
 from groundwire.contracts.errors import InvalidJson
+from groundwire.contracts.replies import Reply
 from groundwire.contracts.requests import OutputFormat
 from groundwire.registry.validators import compile_schema
 from groundwire.runtime.validation import clip, errors_of, path_of
@@ -57,6 +58,11 @@ def without_fence(text: str) -> str:
     if not (stripped.startswith("```") and stripped.endswith("```") and "\n" in stripped):
         return stripped
     return stripped[stripped.index("\n") + 1 : -3].strip()
+
+
+def was_told_in_words(reply: Reply) -> bool:
+    """Whether the model was only told of the form. Some can be held to one when they have no tools."""
+    return any(warning.code == "format_approximated" and warning.path == "output" for warning in reply.warnings)
 
 
 def ask_again(fault: str) -> str:

@@ -46,7 +46,7 @@ from groundwire.runtime.runs.judging import (
     notice_for,
     refusal_text,
 )
-from groundwire.runtime.runs.outputs import ask_again, read_output
+from groundwire.runtime.runs.outputs import ask_again, read_output, was_told_in_words
 from groundwire.runtime.runs.plans import clients_among, digest_of, make_plan, to_request, to_send_options
 from groundwire.runtime.runs.prompts import say_for_user
 from groundwire.runtime.runs.state import RunState
@@ -274,6 +274,8 @@ class Runner:
                 return wanted.outcome
             words = settings.fix_empty_final_user_text
             without_tools = without_tools or (settings.fix_empty_final_disable_tools and state.calls > 0)
+        if wanted.outcome is Outcome.INVALID_OUTPUT and state.reply is not None and was_told_in_words(state.reply):
+            without_tools = True
         items = (say_for_user(words),) if words else ()
         state.record(Added(items=items, reason=wanted.outcome, without_tools=without_tools, is_repair=True))
         return None
