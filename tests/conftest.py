@@ -1,15 +1,25 @@
 """What every test may rely on. Fixtures of one package belong in that package's folder."""
 
+import inspect
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.bounds import bounded
+
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
     return Path(__file__).resolve().parent.parent
+
+
+def pytest_collection_modifyitems(items):
+    """Each test with an event loop has a bound; one that hangs fails with what each of its tasks was waiting for."""
+    for item in items:
+        if inspect.iscoroutinefunction(getattr(item, "obj", None)):
+            item.obj = bounded(item.obj)
 
 
 @pytest.fixture(autouse=True)
