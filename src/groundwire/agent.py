@@ -142,7 +142,7 @@ class Agent:
     ) -> AsyncGenerator[Event]:
         """The same, event by event as it happens. The last one is `run.ended`.
 
-        Whoever leaves before that, and closes the stream, has cancelled the run.
+        Whoever leaves before that, and closes the stream, has cancelled the run, unless its answer is there.
         """
         state = await self._begin(prompt, history, run_id, changes)
         async with aclosing(self._events(state, resumed=False)) as events:

@@ -46,9 +46,9 @@ def test_the_usual_limits_are_fifty_steps_and_two_repairs():
     ("limits", "fault"),
     [
         ({"max_steps": 0}, "limits.max_steps: it must be a whole number at least 1"),
-        ({"max_seconds": 0}, "limits.max_seconds: it must be a number more than 0"),
+        ({"max_seconds": 0}, "limits.max_seconds: it must be a number more than 0, at most 1 000 000 000"),
         ({"max_tokens": 0}, "limits.max_tokens: it must be a whole number more than 0"),
-        ({"max_cost": 0}, "limits.max_cost: it must be a number more than 0"),
+        ({"max_cost": 0}, "limits.max_cost: it must be a number more than 0, at most 1 000 000 000"),
         ({"max_repairs": -1}, "limits.max_repairs: it must be a whole number at least 0"),
         ({"max_turns": 5}, "limits.max_turns: there is no such name"),
         (RunLimits(max_steps=0), "limits.max_steps: it must be a whole number at least 1"),

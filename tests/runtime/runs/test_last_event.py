@@ -1,5 +1,7 @@
 """The last event of a run says as much about its end as the result does."""
 
+from contextlib import aclosing
+
 import pytest
 
 from groundwire import Outcome, RunEnded
@@ -35,3 +37,16 @@ async def test_a_stream_ends_with_all_that_a_result_says_of_the_end(make, answer
     )
     assert (ended.failure is not None) == (outcome is Outcome.PROVIDER_ERROR)
     assert len(ended.approvals) == len(result.approvals) == (outcome is Outcome.AWAITING_APPROVAL)
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"), [(("Clear.",), Outcome.COMPLETED), ((LOOK, "Clear."), Outcome.CANCELLED)]
+)
+async def test_whoever_leaves_when_the_answer_is_there_has_stopped_nothing(make, answers, outcome):
+    agent = make(*answers)
+    async with aclosing(agent.stream("Go.", run_id="r")) as events:
+        async for event in events:
+            if event.event != "run.started":
+                break
+    assert (await agent.runtime.store.load_run("default", "r")).outcome == outcome
+    assert (await agent.replay("r")).same

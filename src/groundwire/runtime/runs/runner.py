@@ -142,7 +142,10 @@ class Runner:
         return work if self._watch is None else self._watch.run(state, work)
 
     async def _loop(self, state: RunState, turn: Turn, heard: Heard | None) -> None:
-        """With a listener, who hears words in pieces, nothing new is begun before it has heard of everything so far."""
+        """With a listener, who hears words in pieces, nothing new is begun before it has heard of everything so far.
+
+        Whoever leaves when there is nothing more to begin has not stopped anything: the answer is there.
+        """
         turn.emit(RunStarted(run_id=state.run.run_id, session_id=turn.session_id))
         turn.pauses = state.options.approvals == "pause"
         turn.awaited = state.waiting
@@ -152,7 +155,7 @@ class Runner:
         judgement: Judgement = CARRY if state.open_calls else GO_ON
         try:
             while True:
-                if heard is not None:
+                if heard is not None and judgement is CARRY:
                     await heard()
                 outcome = await self._follow(state, turn, judgement) or self._exceeded(state)
                 if outcome is not None:
