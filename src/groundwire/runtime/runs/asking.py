@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from groundwire.contracts.errors import GroundwireError, ProviderError
 from groundwire.contracts.events import TextDelta
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.messages import CallItem, Item
+from groundwire.contracts.messages import CallItem, Item, Message
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyTextDelta
 from groundwire.contracts.requests import ModelRequest, SendOptions
@@ -72,10 +72,11 @@ async def _said(
 
 def as_the_model_said(reply: Reply) -> Reply:
     """Without words of others. A provider of somebody's own may repeat them, and they would prove what nobody said."""
-    if all(item.kind != "message" or item.role == "assistant" for item in reply.items):
-        return reply
-    kept = [item for item in reply.items if item.kind != "message" or item.role == "assistant"]
-    return replace(reply, items=tuple(kept))
+    for item in reply.items:
+        if type(item) is Message and item.role != "assistant":
+            kept = [item for item in reply.items if type(item) is not Message or item.role == "assistant"]
+            return replace(reply, items=tuple(kept))
+    return reply
 
 
 def with_sane_usage(reply: Reply) -> Reply:
