@@ -6,6 +6,7 @@ Knows requests and bodies; what to answer is the handler's. One connection is se
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import TypeAlias
 
 import h11
@@ -45,6 +46,7 @@ class HttpServer:
         self._handler = handler
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
 
     async def start(self, host: str, port: int) -> int:
         self._server = await asyncio.start_server(self._accept, host, port, limit=MAX_BODY)
@@ -52,27 +54,43 @@ class HttpServer:
         return bound
 
     async def close(self) -> None:
+        self._is_closed = True
         if self._server is not None:
+            # A client that asyncio has half accepted when its server closes is lost to it, and stays open. So first nobody
+            # is accepted any more, and then those who were are seen through.
+            for listening in self._server.sockets:
+                with contextlib.suppress(NotImplementedError):
+                    asyncio.get_running_loop().remove_reader(listening.fileno())
+            await asyncio.sleep(0)
             self._server.close()
-        for task in self._tasks:
+        tasks = tuple(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self._server is not None:
             await self._server.wait_closed()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._tasks.add(task)
-        try:
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Called as soon as a client is there, so that no connection is open of which `close` does not know."""
+        if self._is_closed:
+            writer.transport.abort()
+            return
+        task = asyncio.get_running_loop().create_task(self._talk(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._hang_up, writer))
+
+    def _hang_up(self, writer: asyncio.StreamWriter, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if self._is_closed:
+            writer.transport.abort()  # whoever does not read what was written would keep the server open
+            return
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            writer.close()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # The client may be gone, speak no HTTP, or the server is closing: then there is nobody to tell.
+        with contextlib.suppress(ConnectionError, h11.RemoteProtocolError, asyncio.CancelledError):
             await self._serve(reader, writer)
-        except (ConnectionError, h11.RemoteProtocolError, asyncio.CancelledError):
-            pass  # the client is gone, speaks no HTTP, or the server is closing: there is nobody to tell
-        finally:
-            if task is not None:
-                self._tasks.discard(task)
-            with contextlib.suppress(ConnectionError, RuntimeError):
-                writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_BODY)
