@@ -179,7 +179,8 @@ class Runtime:
     async def apply_intents(self, turn: Turn) -> None:
         """To be called after each batch of calls; the end of the turn does it too."""
         self._recorder.hand_over()  # the calls come before the wishes that they made
-        await self._sessions.apply_intents(turn)
+        if turn.intents:
+            await self._sessions.apply_intents(turn)
 
     async def carry(self, turn: Turn, call: ToolCall) -> tuple[ToolResult, Confirmation | None]:
         """A model's call inside a turn. With an approval, it waits for that one: the call is open, the result is none."""

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+from collections.abc import Awaitable
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 
@@ -36,8 +37,12 @@ async def ask(
 ) -> Reply | Failure:
     """What the model says within so many seconds, whatever its provider does meanwhile."""
     try:
-        async with asyncio.timeout(seconds):
-            return await _said(provider, request, options, turn, step)
+        if request.stream:
+            answer: Awaitable[Reply | Failure] = _streamed(provider, request, options, turn, step)
+        else:
+            answer = provider.complete(request, options)
+        said = await (answer if seconds is None else _within(seconds, answer))
+        return said if isinstance(said, Failure) else without_leaks(said)
     except TimeoutError:
         message = "The model did not answer in the time that the run had left."
         return Failure(kind=FailureKind.TIMEOUT, message=message, status=0, code=TIME_UP)
@@ -50,13 +55,16 @@ async def ask(
         return Failure(kind=FailureKind.BAD_RESPONSE, message=f"The provider failed: {type(error).__name__}.", status=0)
 
 
-async def _said(
+async def _within(seconds: float, answer: Awaitable[Reply | Failure]) -> Reply | Failure:
+    async with asyncio.timeout(seconds):
+        return await answer
+
+
+async def _streamed(
     provider: Provider, request: ModelRequest, options: SendOptions, turn: Turn, step: int
 ) -> Reply | Failure:
-    """If the request is for a stream, the turn's follower hears the words as they come."""
+    """The turn's follower hears the words as they come."""
     leaks: dict[int, LeakFilter] = {}
-    if not request.stream:
-        return without_leaks(await provider.complete(request, options))
     async with aclosing(provider.stream(request, options)) as parts:
         async for part in parts:
             if type(part) is ReplyTextDelta:
@@ -64,7 +72,7 @@ async def _said(
             elif type(part) is ReplyEnded:
                 for leak in leaks.values():
                     _tell(turn, leak.finish(), step)
-                return without_leaks(part.reply)
+                return part.reply
             elif type(part) is ReplyFailed:
                 return part.failure
     return Failure(kind=FailureKind.BAD_RESPONSE, message="The model's stream ended without an answer.")
@@ -85,8 +93,10 @@ def with_sane_usage(reply: Reply) -> Reply:
     if used is None:
         return reply
     counts = (used.input, used.output, used.total, used.cached or 0, used.cache_write or 0, used.reasoning or 0)
-    is_sane = all(type(count) is int and 0 <= count <= MAX_TOKENS for count in counts)
-    return reply if is_sane else replace(reply, usage=None)
+    for count in counts:
+        if type(count) is not int or not 0 <= count <= MAX_TOKENS:
+            return replace(reply, usage=None)
+    return reply
 
 
 def _tell(turn: Turn, text: str, step: int) -> None:

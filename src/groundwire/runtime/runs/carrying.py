@@ -18,33 +18,49 @@ Carried: TypeAlias = tuple[ToolResult, Confirmation | None]
 Execute: TypeAlias = Callable[[Turn, ToolCall], Awaitable[Carried]]
 
 
-async def carry_out(
-    execute: Execute, turn: Turn, calls: Sequence[CallItem], settings: RunSettings
-) -> list[Carried | None]:
+class Batch:
+    """The calls of one reply by their places: actions, and those that only look."""
+
+    __slots__ = ("actions", "calls", "is_unguarded", "others")
+
+    def __init__(self, turn: Turn, calls: Sequence[CallItem]) -> None:
+        self.calls = calls
+        self.actions: list[int] = []
+        self.others: list[int] = []
+        self.is_unguarded = True
+        """Whether nothing but its reservation stands between each call and what it does."""
+        for place, item in enumerate(calls):
+            entry = turn.find(item.call.name)
+            if entry is None or not entry.is_action:
+                self.others.append(place)
+                self.is_unguarded = False
+            else:
+                self.actions.append(place)
+                self.is_unguarded = self.is_unguarded and not entry.is_guarded
+
+
+async def carry_out(execute: Execute, turn: Turn, batch: Batch, settings: RunSettings) -> list[Carried | None]:
     """One entry per call, in their order; None for an action that comes after one that waits."""
+    calls = batch.calls
     done: list[Carried | None] = [None] * len(calls)
 
-    async def carry(place: int) -> bool:
-        carried = done[place] = await execute(turn, _corrected(calls[place].call, turn, settings))
-        return carried[1] is None
-
-    async def act(places: list[int]) -> None:
+    async def one_by_one(places: list[int]) -> None:
         for place in places:
-            if not await carry(place):
+            call = calls[place].call
+            if settings.tool_call_transforms:
+                call = _corrected(call, turn, settings)
+            carried = done[place] = await execute(turn, call)
+            if carried[1] is not None:
                 return
 
-    actions: list[int] = []
-    others: list[int] = []
-    for place, item in enumerate(calls):
-        (actions if is_action(turn, item.call.name) else others).append(place)
-    if not others or len(calls) == 1:
-        await act(actions or others)
+    if not batch.others or len(calls) == 1:
+        await one_by_one(batch.actions or batch.others)
         return done
     try:
         async with asyncio.TaskGroup() as group:
-            for place in others:
-                group.create_task(carry(place))
-            group.create_task(act(actions))
+            for place in batch.others:
+                group.create_task(one_by_one([place]))
+            group.create_task(one_by_one(batch.actions))
     except BaseExceptionGroup as failures:  # only a store can fail here, and one reason is enough
         raise failures.exceptions[0] from None
     return done
@@ -58,18 +74,5 @@ def shown_item(call: ToolCall, result: ToolResult, settings: RunSettings) -> Res
 
 
 def _corrected(call: ToolCall, turn: Turn, settings: RunSettings) -> ToolCall:
-    if not settings.tool_call_transforms:
-        return call
     entry = turn.find(call.name)
     return apply_to_call(call, settings.tool_call_transforms, entry.spec.parameters if entry is not None else None)
-
-
-def is_action(turn: Turn, name: str) -> bool:
-    entry = turn.find(name)
-    return entry is not None and entry.is_action
-
-
-def is_unguarded_action(turn: Turn, name: str) -> bool:
-    """Whether nothing but its reservation stands between an action and what it does."""
-    entry = turn.find(name)
-    return entry is not None and entry.is_action and not entry.is_guarded

@@ -67,7 +67,7 @@ def judge(reply: Reply) -> Judgement:
     calls = reply.calls
     if reason is FinishReason.MALFORMED_CALL:
         return Repair(outcome=Outcome.MALFORMED_CALL, words=_MALFORMED)
-    if calls and not all(item.complete for item in calls):
+    if [item for item in calls if not item.complete]:
         is_cut = reason in _CUT
         return Repair(
             outcome=Outcome.CUT_OFF if is_cut else Outcome.UNEXPECTED_ANSWER, words=_CUT_CALL if is_cut else ""
@@ -94,13 +94,11 @@ def refusal_text(reply: Reply) -> str:
 
 
 def _refusal_of(reply: Reply) -> str:
-    return "".join(
-        part.text
-        for item in reply.items
-        if isinstance(item, Message)
-        for part in item.parts
-        if isinstance(part, RefusalPart)
-    )
+    refused = ""
+    for item in reply.items:
+        if type(item) is Message:
+            refused += "".join([part.text for part in item.parts if isinstance(part, RefusalPart)])
+    return refused
 
 
 def _holds_more(reply: Reply) -> bool:

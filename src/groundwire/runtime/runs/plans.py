@@ -94,8 +94,7 @@ class Fingerprints:
 
     def add(self, item: Item) -> None:
         encoded = _encode(item)
-        self._items.update(b"%d:" % len(encoded))
-        self._items.update(encoded)
+        self._items.update(b"%d:%b" % (len(encoded), encoded))
 
     def take(self, plan_digest: str) -> str:
         return hashlib.sha256(f"{plan_digest}:{self._items.hexdigest()}".encode()).hexdigest()

@@ -33,7 +33,7 @@ from groundwire.contracts.runs import (
 from groundwire.runtime.finishing import see_through
 from groundwire.runtime.ledger import run_overtaken
 from groundwire.runtime.runs.asking import TIME_UP, as_the_model_said, ask, mark_of, with_new_ids, with_sane_usage
-from groundwire.runtime.runs.carrying import Execute, carry_out, is_unguarded_action, shown_item
+from groundwire.runtime.runs.carrying import Batch, Execute, carry_out, shown_item
 from groundwire.runtime.runs.judging import (
     CARRY,
     GO_ON,
@@ -47,7 +47,7 @@ from groundwire.runtime.runs.judging import (
     refusal_text,
 )
 from groundwire.runtime.runs.outputs import ask_again, read_output, was_told_in_words
-from groundwire.runtime.runs.plans import clients_among, digest_of, make_plan, to_request, to_send_options
+from groundwire.runtime.runs.plans import clients_among, digest_of, make_plan, to_request
 from groundwire.runtime.runs.prompts import say_for_user
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
@@ -157,7 +157,11 @@ class Runner:
             while True:
                 if heard is not None and judgement is CARRY:
                     await heard()
-                outcome = await self._follow(state, turn, judgement) or self._exceeded(state)
+                if judgement is CARRY:
+                    outcome = await self._carry(state, turn)
+                else:
+                    outcome = self._follow(state, judgement)
+                outcome = outcome or self._exceeded(state)
                 if outcome is not None:
                     break
                 if heard is not None:
@@ -171,19 +175,14 @@ class Runner:
                 await see_through(self._end(state, turn, outcome))
             raise
 
-    async def _follow(self, state: RunState, turn: Turn, judgement: Judgement) -> Outcome | None:
-        """Do what was decided; the outcome if that was the end of it."""
+    def _follow(self, state: RunState, judgement: Judgement) -> Outcome | None:
+        """Do what was decided, where that is no call; the outcome if that was the end of it."""
         match judgement:
-            case Carry():
-                has_clients = await self._carry(state, turn)
-                if state.waiting:
-                    return Outcome.AWAITING_APPROVAL
-                return Outcome.CLIENT_CALLS if has_clients else None
             case Repair():
                 return self._repair(state, judgement)
             case Finish():
                 return judgement.outcome
-            case GoOn():
+            case _:
                 return None
 
     async def _ask(self, state: RunState, turn: Turn, *, live: bool) -> Judgement:
@@ -192,8 +191,8 @@ class Runner:
         fingerprint, began = state.fingerprints.take(state.plan_digest), self._clock.monotonic()
         limit = state.options.limits.max_seconds
         left = None if limit is None else max(limit - state.seconds, 0.001)
-        request, options = to_request(plan, state.items, stream=live), to_send_options(plan)
-        asking = ask(self._provider, request, options, turn, state.steps + 1, seconds=left)
+        request = to_request(plan, state.items, stream=live)
+        asking = ask(self._provider, request, state.send_options, turn, state.steps + 1, seconds=left)
         said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
         if isinstance(said, Failure):
             return self._after_failure(state, said)
@@ -283,17 +282,18 @@ class Runner:
         state.record(Added(items=items, reason=wanted.outcome, without_tools=without_tools, is_repair=True))
         return None
 
-    async def _carry(self, state: RunState, turn: Turn) -> bool:
-        """Whether there are calls of the caller's own tools, which stay open."""
+    async def _carry(self, state: RunState, turn: Turn) -> Outcome | None:
+        """Carry out the open calls; the outcome if one of them has to wait, or is one of the caller's own tools."""
         calls, settings = state.open_calls, state.options.settings
         if state.options.client_tools:
             taken = {tool.spec.wire_name for tool in turn.offered()}
             clients = {tool.name for tool in clients_among(state.options, taken)}
             calls = tuple(item for item in calls if item.call.name not in clients)
+        batch = Batch(turn, calls)
         # What was said is written before anything happens that cannot be repeated: with its reservation, or first.
-        if not (self._has_one_store and all(is_unguarded_action(turn, item.call.name) for item in calls)):
+        if not (self._has_one_store and batch.is_unguarded):
             await self._write(state)
-        done = await carry_out(self._execute, turn, calls, settings)
+        done = await carry_out(self._execute, turn, batch, settings)
         await self._after_batch(turn)
         items: list[Item] = []
         waiting: dict[str, str] = {}
@@ -306,11 +306,11 @@ class Runner:
                 items.append(shown_item(item.call, carried[0], settings))
         if waiting:
             state.record(Paused(waiting=waiting))
-            return False
+            return Outcome.AWAITING_APPROVAL
         has_clients = len(calls) < len(state.open_calls)
         state.record(Resulted(items=tuple(items)))
         turn.awaited = {}
-        return has_clients
+        return Outcome.CLIENT_CALLS if has_clients else None
 
     def _exceeded(self, state: RunState) -> Outcome | None:
         limits = state.options.limits

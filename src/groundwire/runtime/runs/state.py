@@ -12,6 +12,7 @@ from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import CallItem, Item, Message, ResultItem
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply, Usage, WireWarning
+from groundwire.contracts.requests import SendOptions
 from groundwire.contracts.runs import (
     Added,
     Answered,
@@ -31,7 +32,7 @@ from groundwire.contracts.runs import (
     encode_entry,
 )
 from groundwire.runtime.runs.options import RunOptions, read_options
-from groundwire.runtime.runs.plans import Fingerprints
+from groundwire.runtime.runs.plans import Fingerprints, to_send_options
 from groundwire.runtime.runs.prompts import was_said
 
 
@@ -57,6 +58,8 @@ class RunState:
         self.plan: Plan | None = None
         self.plan_digest = ""
         self.plan_key: object = None
+        self.send_options = SendOptions()
+        """How requests of this plan are sent."""
         self.steps = 0
         self.failures = 0
         self.repairs = 0
@@ -130,17 +133,8 @@ class RunState:
 
     def _apply(self, body: RunBody) -> None:
         match body:
-            case Started():
-                self.given = len(self.items) + body.inherited
-                self._extend(body.items)
-            case Planned():
-                self.plan, self.plan_digest = body.plan, body.digest
             case Answered():
                 self._answer(body)
-            case Added():
-                self._extend(body.items)
-                self.without_tools = body.without_tools
-                self.repairs += body.is_repair
             case Resulted():
                 self._extend(body.items)
                 self.open_calls, self.waiting = (), {}
@@ -148,6 +142,16 @@ class RunState:
                     if type(item) is ResultItem:
                         self.last_ok[item.name] = not item.failed
                         self.any_ok |= not item.failed
+            case Started():
+                self.given = len(self.items) + body.inherited
+                self._extend(body.items)
+            case Planned():
+                self.plan, self.plan_digest = body.plan, body.digest
+                self.send_options = to_send_options(body.plan)
+            case Added():
+                self._extend(body.items)
+                self.without_tools = body.without_tools
+                self.repairs += body.is_repair
             case Failed():
                 self.failures += 1
                 self.failure = body.failure
@@ -160,7 +164,8 @@ class RunState:
         self.steps = body.step
         self.failure = None
         self.reply = body.reply
-        self.warnings += [warning for warning in body.reply.warnings if warning not in self.warnings]
+        if body.reply.warnings:
+            self.warnings += [warning for warning in body.reply.warnings if warning not in self.warnings]
         used = body.reply.usage
         if used is not None:
             self.usage = add_usage(self.usage, used)
@@ -179,11 +184,11 @@ class RunState:
     def _extend(self, items: Iterable[Item]) -> None:
         for item in items:
             self.items.append(item)
-            self.fingerprints.add(item)
             if type(item) is CallItem:
                 self.call_ids.add(item.call.call_id)
             elif type(item) is Message and was_said(item):
                 self.said.append(item)
+            self.fingerprints.add(item)
 
 
 def _seconds(body: RunBody) -> float:
@@ -195,11 +200,7 @@ def add_usage(one: Usage, other: Usage) -> Usage:
         input=one.input + other.input,
         output=one.output + other.output,
         total=one.total + (other.total or other.input + other.output),
-        cached=_sum(one.cached, other.cached),
-        cache_write=_sum(one.cache_write, other.cache_write),
-        reasoning=_sum(one.reasoning, other.reasoning),
+        cached=one.cached if other.cached is None else (one.cached or 0) + other.cached,
+        cache_write=one.cache_write if other.cache_write is None else (one.cache_write or 0) + other.cache_write,
+        reasoning=one.reasoning if other.reasoning is None else (one.reasoning or 0) + other.reasoning,
     )
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None and other is None else (one or 0) + (other or 0)

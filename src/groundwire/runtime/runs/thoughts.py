@@ -20,7 +20,10 @@ _OPENS = re.compile(rf"\s{{0,{MAX_BLANKS}}}{OPENING}").match
 
 
 def without_leaks(reply: Reply) -> Reply:
-    if OPENING not in reply.text:
+    for item in reply.items:
+        if type(item) is Message and OPENING in item.text:
+            break
+    else:
         return reply
     items: list[Item] = []
     for item in reply.items:
