@@ -39,7 +39,8 @@ def parse_json(text: str | bytes) -> JsonValue:
         raise InvalidJson("nested too deeply", too_deep=True) from None
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InvalidJson(str(error)) from None
-    if len(text) > MAX_DEPTH and _openings(text) > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
+    # Each level takes two characters.
+    if len(text) > 2 * MAX_DEPTH and _openings(text) > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
         raise InvalidJson(f"nested more than {MAX_DEPTH} levels deep", too_deep=True)
     return value
 

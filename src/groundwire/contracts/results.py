@@ -4,6 +4,7 @@ Its JSON is camelCase and has a published schema (`schemas/envelope-1.0.0.json`)
 what the operator needs to know goes to the record and the log, never in here.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -109,8 +110,7 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(ToolResult)
 
 
-def encode_result(result: ToolResult) -> bytes:
-    return _encoder.encode(result)
+encode_result: Callable[[ToolResult], bytes] = _encoder.encode
 
 
 def decode_result(data: bytes | str) -> ToolResult:

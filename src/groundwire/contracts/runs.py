@@ -4,6 +4,7 @@ The entries are append-only. Together with the stored calls they are enough to g
 process, and to run the whole again without a model.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
@@ -204,8 +205,7 @@ _decoder = msgspec.json.Decoder(RunBody)
 _said_decoder = msgspec.json.Decoder(SaidBody)
 
 
-def encode_entry(body: RunBody) -> bytes:
-    return _encoder.encode(body)
+encode_entry: Callable[[RunBody], bytes] = _encoder.encode
 
 
 def decode_entry(body: bytes) -> RunBody:

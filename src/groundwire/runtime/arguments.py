@@ -6,7 +6,7 @@ from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, digest_bytes, dump_json
 from groundwire.contracts.errors import InvalidJson
 from groundwire.contracts.messages import CallItem
-from groundwire.contracts.texts import storable
+from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.runtime.sessions import is_id
 
 
@@ -37,6 +37,23 @@ def _describe(value: object) -> str:
         return storable(reprlib.repr(value))
     except Exception:  # noqa: BLE001 - a value that cannot even be shown
         return type(value).__name__
+
+
+def kept_call(call: ToolCall) -> ToolCall:
+    """A model's call with a name, an id and a text that every store can keep."""
+    name, raw = call.name, call.raw
+    if (
+        name.isascii()
+        and raw.isascii()
+        and "\x00" not in raw
+        and "\x00" not in name
+        and len(name) <= NAME_CHARS
+        and is_id(call.call_id)
+        and call.arguments is None
+    ):
+        return call
+    name, call_id = storable(name)[:NAME_CHARS], kept_id(call.call_id)
+    return ToolCall(call_id=call_id, name=name, raw=raw_of(raw), origin=call.origin)
 
 
 def kept_id(call_id: str) -> str:

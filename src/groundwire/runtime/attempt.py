@@ -9,8 +9,10 @@ from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.runtime.clock import to_iso
 
 if TYPE_CHECKING:
+    from groundwire.contracts.calls import ToolCall
     from groundwire.contracts.records import Charge, Confirmation, Effect
     from groundwire.contracts.results import Evidence
+    from groundwire.runtime.ledger import Held
     from groundwire.runtime.surface import Entry
     from groundwire.runtime.turns import Turn
 
@@ -35,6 +37,7 @@ class Attempt:
     key: str = ""
     is_fresh: bool = False
     effect: Effect | None = None
+    held: Held | None = None
     confirmation: Confirmation | None = None
     evidence: tuple[Evidence, ...] = ()
     charges: tuple[Charge, ...] = ()
@@ -60,15 +63,14 @@ class Attempt:
     ended: asyncio.Future[None] | None = None
     children: frozenset[asyncio.Task[object]] = frozenset()
 
-    def __init__(self, turn: Turn, *, name: str, raw: str, call_id: str, caller: Caller, given_id: bool) -> None:
+    def __init__(self, turn: Turn, call: ToolCall, caller: Caller, *, given_id: bool) -> None:
         self.turn = turn
-        self.name: str = name
-        self.tool_id: str = name
-        self.raw: str = raw
-        self.call_id: str = call_id
+        self.call = call
+        self.name = self.tool_id = call.name
+        self.raw = call.raw
+        self.call_id = call.call_id
         self.caller = caller
         self.given_id = given_id
-        self.origin: str = caller
 
     def resolve(self, entry: Entry | None) -> None:
         """Find out which tool is meant, or take that back."""
@@ -105,13 +107,6 @@ class Attempt:
 
     def warn(self, text: str) -> None:
         self.warnings = (*self.warnings, text)
-
-    def count(self) -> None:
-        """The call may be made, so it counts towards the turn's repetitions."""
-        if self.caller == "model":
-            identity = (self.tool_id, self.digest)
-            self.turn.repeats[identity] = self.turn.repeats.get(identity, 0) + 1
-            self.counted = True
 
     def refund(self, *, keep_repeat: bool = False) -> None:
         """Give back what the call had taken from the turn, because it was not run."""

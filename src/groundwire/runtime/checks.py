@@ -4,9 +4,10 @@ Synchronous and without a store. They fill in the attempt as they go.
 """
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import TypeAlias
 
-from groundwire.contracts.canonical import JsonObject, canonical_form, digest_bytes, parse_json
+from groundwire.contracts.canonical import JsonObject, canonical_form, parse_json
 from groundwire.contracts.decisions import Allow, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
 from groundwire.runtime.attempt import Attempt
@@ -22,11 +23,11 @@ Check: TypeAlias = Callable[[Attempt, Entry], Deny | None]
 
 def resolve(attempt: Attempt) -> Entry | Deny:
     """Comes before all others: they are about the tool that it finds."""
-    entry = attempt.turn.find(attempt.name)
+    entry = attempt.entry = attempt.turn.find(attempt.name)
     if entry is None:
         attempt.operator = "no such tool in this registry version"
         return no_such_tool(attempt.name)
-    attempt.resolve(entry)
+    attempt.tool_id = entry.spec.tool_id
     if attempt.parent is not None and attempt.parent.is_inside(entry.spec.tool_id):
         return Deny(
             type=ErrorType.LOOP_DETECTED,
@@ -95,7 +96,7 @@ def supply(attempt: Attempt, entry: Entry) -> Deny | None:
         compared_arguments(supplied, attempt.arguments, _named(attempt)) if supplied else attempt.arguments
     )
     canonical, attempt.has_whole_floats = canonical_form(attempt.compared)
-    attempt.digest = digest_bytes(canonical)
+    attempt.digest = sha256(canonical).hexdigest()
     if entry.is_action or attempt.given_key is not None or entry.limits.confirm:
         _assign_key(attempt, entry)
     for name in supplied:
@@ -114,17 +115,21 @@ def validate(attempt: Attempt, entry: Entry) -> Deny | None:
 
 
 def loop(attempt: Attempt, entry: Entry) -> Deny | None:
-    """Only models run in circles; an application that calls twice means it."""
+    """Only models run in circles; an application that calls twice means it. The last check: a call that passes counts."""
     if attempt.caller != "model":
         return None
-    turn, tool_id, name = attempt.turn, attempt.tool_id, entry.spec.wire_name
-    earlier = turn.repeats.get((tool_id, attempt.digest), 0)
-    decision = is_not_repeating(name, earlier, entry.limits.repeat_limit)
-    if isinstance(decision, Deny):
+    turn, tool_id, name, limit = attempt.turn, attempt.tool_id, entry.spec.wire_name, entry.limits.repeat_limit
+    identity = (tool_id, attempt.digest)
+    earlier = turn.repeats.get(identity, 0)
+    if (earlier or limit == 1) and isinstance(decision := is_not_repeating(name, earlier, limit), Deny):
         turn.note_loop(tool_id)
         return decision
     if empty_results := turn.empty_results.get(tool_id, 0):
-        return _refusal(is_not_fruitless(name, empty_results, entry.limits.empty_limit))
+        decision = is_not_fruitless(name, empty_results, entry.limits.empty_limit)
+        if isinstance(decision, Deny):
+            return decision
+    turn.repeats[identity] = earlier + 1
+    attempt.counted = True
     return None
 
 

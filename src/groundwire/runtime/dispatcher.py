@@ -82,14 +82,15 @@ class Dispatcher:
         attempt.started, attempt.started_at = self._clock.monotonic(), self._clock.now()
         turn = attempt.turn
         if turn.on_event is not None:
-            call = ToolCall(call_id=attempt.call_id, name=attempt.name, raw=attempt.raw, origin=attempt.origin)
-            turn.emit(CallStarted(call=call))
+            turn.emit(CallStarted(call=attempt.call))
         while attempt.given_id and (running := turn.open.get(attempt.call_id)) is not None:
             await running.wait()
         turn.open[attempt.call_id] = attempt
         try:
             if attempt.given_id:
-                self._reach("replay", attempt)
+                attempt.step = "replay"
+                if self._on_step is not None:
+                    self._on_step("replay", attempt)
                 if turn.may_have_closed(attempt.call_id) and (earlier := await self._replay(attempt)) is not None:
                     return earlier
             return await self._carry(attempt)
@@ -108,7 +109,9 @@ class Dispatcher:
 
     async def _carry(self, attempt: Attempt) -> ToolResult:
         hook = self._on_step
-        self._reach("resolve", attempt)
+        attempt.step = "resolve"
+        if hook is not None:
+            hook("resolve", attempt)
         entry = resolve(attempt)
         if isinstance(entry, Deny):
             return await self._recorder.refuse(attempt, entry)
@@ -119,11 +122,11 @@ class Dispatcher:
                 if (denied := check(attempt, entry)) is not None:
                     attempt.step = check.__name__
                     return await self._recorder.refuse(attempt, denied)
-            handler = _choose_handler(attempt, entry)
+            handler = entry.tool.handler()
         except RegistryError as error:
-            attempt.step = "resolve"
             return await self._recorder.refuse(attempt, _no_handler(attempt.name, error))
-        attempt.count()
+        if entry.spec.policy.variants:
+            handler = _choose_variant(attempt, entry, handler)
         context = Context(attempt, self) if handler.wants_context or handler.reconcile is not None else None
         if attempt.key or entry.is_guarded:
             for name in entry.guards if hook is None else GATES:
@@ -136,7 +139,9 @@ class Dispatcher:
                     if attempt.is_waiting and isinstance(verdict, Deny):
                         return self._recorder.leave_open(attempt, verdict)
                     return await self._end_early(attempt, entry, verdict)
-        self._reach("invoke", attempt)
+        attempt.step = "invoke"
+        if hook is not None:
+            hook("invoke", attempt)
         if attempt.effect is not None and not self._ledger.holds_lease(attempt):
             return await self._recorder.refuse(attempt, _lease_lost(attempt.name))
         outcome = await invoke(attempt, handler, context, self._threads)
@@ -151,14 +156,8 @@ class Dispatcher:
 
     async def call_from(self, parent: Attempt, name: str, raw: str) -> ToolResult:
         """A tool's own call of another tool."""
-        attempt = Attempt(
-            parent.turn,
-            name=storable(name)[:NAME_CHARS],
-            raw=raw,
-            call_id=self._ids.new("call"),
-            caller="tool",
-            given_id=False,
-        )
+        call = ToolCall(call_id=self._ids.new("call"), name=storable(name)[:NAME_CHARS], raw=raw, origin="tool")
+        attempt = Attempt(parent.turn, call, "tool", given_id=False)
         attempt.parent = parent
         return await self.start(attempt)
 
@@ -170,7 +169,9 @@ class Dispatcher:
         if hook is not None:
             hook("output", attempt)
         output = guard_output(entry, outcome)
-        self._reach("settle", attempt)
+        attempt.step = "settle"
+        if hook is not None:
+            hook("settle", attempt)
         result = await self._recorder.settle(attempt, entry, output)
         if hook is not None:
             hook("intents", attempt)
@@ -195,7 +196,7 @@ class Dispatcher:
 
     async def _settle_reconciled(self, attempt: Attempt, entry: Entry, value: Any) -> ToolResult:
         attempt.operator = "the earlier attempt had taken effect, says the tool's reconcile hook"
-        output = guard_output(entry, Outcome(value=value))
+        output = guard_output(entry, Outcome(value))
         result = await self._recorder.settle(attempt, entry, output, reconciled=True)
         self._wish(attempt, result)
         return result
@@ -218,11 +219,6 @@ class Dispatcher:
             return await self._recorder.replay(attempt, decode_result(record.result), is_same_call=True)
         return await self._recorder.refuse(attempt, _duplicate_id(attempt.call_id), is_same_call=True)
 
-    def _reach(self, step: str, attempt: Attempt) -> None:
-        attempt.step = step
-        if self._on_step is not None:
-            self._on_step(step, attempt)
-
 
 def _asks_the_same(attempt: Attempt, record: CallRecord) -> bool:
     """Whether a call is the one recorded under its id, whatever policy would say of it today."""
@@ -238,10 +234,7 @@ def _asks_the_same(attempt: Attempt, record: CallRecord) -> bool:
     return input_hash(attempt) == record.input_digest
 
 
-def _choose_handler(attempt: Attempt, entry: Entry) -> Handler:
-    handler = entry.tool.handler()
-    if not entry.spec.policy.variants:
-        return handler
+def _choose_variant(attempt: Attempt, entry: Entry, handler: Handler) -> Handler:
     turn = attempt.turn
     attempt.variant = choose_variant(
         entry.spec, user=turn.user, organisation=turn.organisation, fallback=turn.session_id or attempt.call_id

@@ -169,8 +169,6 @@ class Gatekeeper:
         return answer if answer.input_digest == attempt.digest else None
 
     async def reserve(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
-        if not attempt.key and not attempt.charges:
-            return None
         verdict = await self._ledger.reserve(attempt, can_reconcile=handler.reconcile is not None)
         if isinstance(verdict, Unresolved):
             ended = await self._reconcile(attempt, handler, context, verdict)

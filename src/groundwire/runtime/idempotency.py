@@ -1,6 +1,7 @@
 """Digests and effect keys: when are two calls the same call? Pure."""
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from groundwire.contracts.canonical import JsonValue, canonical_json, digest, digest_bytes
 from groundwire.contracts.tools import ToolSpec
@@ -31,6 +32,11 @@ def joined(*parts: str) -> str:
     return ":".join(part.replace("%", "%25").replace(":", "%3A") for part in parts)
 
 
+@lru_cache(maxsize=64)
+def _run_prefix(session_id: str, run_id: str) -> str:
+    return joined("run", session_id, run_id)
+
+
 def caller_key(key: str) -> str:
     return f"caller:{key}"
 
@@ -41,7 +47,7 @@ def effect_key(
     """The key that the runtime makes. Tenant and tool are columns of their own beside it."""
     scope = spec.policy.scope
     if scope == "run" or (scope == "conversation" and not session_id):  # without a session, the run is all there is
-        return joined("run", session_id, run_id, call_digest[:KEY_DIGITS])
+        return f"{_run_prefix(session_id, run_id)}:{call_digest[:KEY_DIGITS]}"
     if scope == "conversation":
         return joined("conversation", session_id, call_digest[:KEY_DIGITS])
     if scope == "call":

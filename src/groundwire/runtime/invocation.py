@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ErrorDetail, ErrorType, ToolError
 from groundwire.contracts.events import CallProgress
+from groundwire.contracts.intents import Intent
 from groundwire.contracts.results import ErrorInfo
 from groundwire.contracts.texts import storable
 from groundwire.registry import ArgumentFault, Handler
@@ -39,13 +41,26 @@ class Progress(Struct, frozen=True, kw_only=True):
     value: Any
 
 
-class Outcome(Struct, kw_only=True):
-    """How a handler ended. `happened` is None when nobody knows."""
+class Outcome:
+    """How a handler ended. `happened` is None when nobody knows.
 
-    value: Any = None
-    error: ErrorInfo | None = None
-    happened: bool | None = True
-    operator: str = ""
+    The output guard makes `data` of the value, and `body`, the JSON of that; it is spilled when it is too large.
+    """
+
+    data: JsonValue = None
+    body = b"null"
+    warnings: tuple[str, ...] = ()
+    intents: tuple[Intent, ...] = ()
+    details: JsonObject | None = None
+    spills = False
+
+    def __init__(
+        self, value: Any = None, *, error: ErrorInfo | None = None, happened: bool | None = True, operator: str = ""
+    ) -> None:
+        self.value = value
+        self.errors: tuple[ErrorInfo, ...] = () if error is None else (error,)
+        self.happened = happened
+        self.operator = operator
 
 
 async def invoke(attempt: Attempt, handler: Handler, context: Context | None, threads: DaemonThreads) -> Outcome:
@@ -63,7 +78,7 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
             attempt.began = True
             value = handler.function(**arguments)
             if not isinstance(value, Coroutine):
-                return Outcome(value=value)
+                return Outcome(value)
             coroutine: Coroutine[Any, Any, Any] = value  # a plain function around an asynchronous one
         else:
             attempt.began = True
@@ -73,7 +88,7 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
                 coroutine = _in_thread(attempt, threads, partial(handler.function, **arguments))
             else:
                 coroutine = _drain(attempt, handler.function(**arguments))
-        return Outcome(value=await run_limited(coroutine, entry.limits.hard_ms / 1000, attempt))
+        return Outcome(await run_limited(coroutine, entry.limits.hard_ms / 1000, attempt))
     except ToolError as error:
         try:
             return _declared_failure(error, attempt)

@@ -51,24 +51,20 @@ class LedgerTimes(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkn
     confirmation_seconds: Seconds = 300.0
 
 
-class _Held:
+class Held:
     """A reservation of this process: until when it is known to hold, on which loop, and who waits there for its end."""
 
-    __slots__ = ("_ended", "lease_until", "loop")
+    __slots__ = ("ended", "lease_until", "loop")
 
     def __init__(self, lease_until: float, loop: asyncio.AbstractEventLoop) -> None:
         self.lease_until = lease_until
         self.loop = loop
-        self._ended: asyncio.Future[None] | None = None
+        self.ended: asyncio.Future[None] | None = None
 
     async def wait(self, seconds: float) -> None:
-        if self._ended is None:
-            self._ended = asyncio.get_running_loop().create_future()
-        await asyncio.wait((self._ended,), timeout=seconds)
-
-    def end(self) -> None:
-        if self._ended is not None and not self._ended.done():
-            self._ended.set_result(None)
+        if self.ended is None:
+            self.ended = asyncio.get_running_loop().create_future()
+        await asyncio.wait((self.ended,), timeout=seconds)
 
 
 class Unresolved(Struct, frozen=True, kw_only=True):
@@ -87,7 +83,7 @@ class Ledger:
         self._ids = ids
         self._times = times
         self._owner = ids.new("own")
-        self._held: dict[tuple[str, str, str], _Held] = {}
+        self._held: dict[tuple[str, str, str], Held] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_loop: asyncio.AbstractEventLoop | None = None
         self._renewal: asyncio.Task[None] | None = None
@@ -98,7 +94,9 @@ class Ledger:
         return None if effect is None else await self._resolve(attempt, effect, can_reconcile=can_reconcile)
 
     async def reserve(self, attempt: Attempt, *, can_reconcile: bool) -> Verdict:
-        """Take the key, the approval and the stored budgets together."""
+        """Take the key, the approval and the stored budgets together, where there are any."""
+        if not attempt.key and not attempt.charges:
+            return None
         while True:
             now, appending = self._clock.now(), attempt.turn.take_entries()
             effect = self._new_effect(attempt, now) if attempt.key and attempt.effect is None else None
@@ -129,11 +127,7 @@ class Ledger:
                     raise run_overtaken(attempt.turn.run_id)
 
     def holds_lease(self, attempt: Attempt) -> bool:
-        effect = attempt.effect
-        if effect is None:
-            return True
-        held = self._held.get((effect.tenant, effect.tool, effect.key))
-        return held is not None and self._clock.now() < held.lease_until
+        return attempt.held is None or self._clock.now() < attempt.held.lease_until
 
     def transition(
         self, attempt: Attempt, status: EffectStatus | None, *, note: str = "", result: bytes | None = None
@@ -155,12 +149,13 @@ class Ledger:
 
     def let_go(self, attempt: Attempt) -> None:
         """The attempt ended; whoever waits in this process may look again."""
-        effect, attempt.effect = attempt.effect, None
-        if effect is None:
+        effect, held = attempt.effect, attempt.held
+        attempt.effect = attempt.held = None
+        if effect is None or held is None:
             return
-        held = self._held.pop((effect.tenant, effect.tool, effect.key), None)
-        if held is not None:
-            held.end()
+        self._held.pop((effect.tenant, effect.tool, effect.key), None)
+        if held.ended is not None and not held.ended.done():
+            held.ended.set_result(None)
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -188,7 +183,8 @@ class Ledger:
     def _hold(self, attempt: Attempt, effect: Effect) -> None:
         attempt.effect = effect
         loop = asyncio.get_running_loop()
-        self._held[effect.tenant, effect.tool, effect.key] = _Held(effect.lease_until, loop)
+        held = attempt.held = Held(effect.lease_until, loop)
+        self._held[effect.tenant, effect.tool, effect.key] = held
         if self._timer is None or self._timer_loop is not loop:
             self._timer_loop = loop
             self._timer = loop.call_later(self._times.lease_seconds / 3, self._renew_held)
@@ -201,7 +197,7 @@ class Ledger:
             self._renewal = loop.create_task(self._renew(dict(self._held)))
             self._timer = loop.call_later(self._times.lease_seconds / 3, self._renew_held)
 
-    async def _renew(self, held: dict[tuple[str, str, str], _Held]) -> None:
+    async def _renew(self, held: dict[tuple[str, str, str], Held]) -> None:
         now = self._clock.now()
         until = now + self._times.lease_seconds
         try:
@@ -214,7 +210,7 @@ class Ledger:
             if renewed >= len(held) or await self._is_renewed(key, reservation, now, until):
                 reservation.lease_until = until
 
-    async def _is_renewed(self, key: tuple[str, str, str], reservation: _Held, now: float, until: float) -> bool:
+    async def _is_renewed(self, key: tuple[str, str, str], reservation: Held, now: float, until: float) -> bool:
         if self._held.get(key) is not reservation:
             return False
         found = await self._store.find_effect(*key, now=now)

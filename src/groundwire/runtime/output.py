@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 import orjson
 
-from groundwire.contracts.canonical import JsonValue, dump_json, parse_json, refuse_non_finite
+from groundwire.contracts.canonical import dump_json, parse_json, refuse_non_finite
 from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
-from groundwire.contracts.intents import Intent
 from groundwire.contracts.results import ErrorInfo, ToolResult, decode_result, encode_result
 from groundwire.runtime.invocation import Outcome
 from groundwire.runtime.policies.sizes import output_too_large
@@ -24,39 +23,17 @@ MAX_WARNINGS = 50
 MAX_ERRORS = 50
 
 
-class Output:
-    """A handler's outcome after the guard. `body` is the JSON of `data`; it is spilled when it is too large."""
-
-    __slots__ = ("body", "data", "details", "errors", "happened", "intents", "operator", "spills", "warnings")
-
-    def __init__(self, outcome: Outcome) -> None:
-        self.data: JsonValue = None
-        self.body = b"null"
-        self.errors: tuple[ErrorInfo, ...] = (outcome.error,) if outcome.error is not None else ()
-        self.warnings: tuple[str, ...] = ()
-        self.intents: tuple[Intent, ...] = ()
-        self.details: dict[str, Any] | None = None
-        self.happened = outcome.happened
-        self.operator = outcome.operator
-        self.spills = False
-
-    @property
-    def ok(self) -> bool:
-        return not self.errors
-
-
-def guard_output(entry: Entry, outcome: Outcome) -> Output:
-    output = Output(outcome)
-    if outcome.error is not None:
-        output.errors = (_sound(outcome.error, entry.limits.max_output_bytes),)
+def guard_output(entry: Entry, output: Outcome) -> Outcome:
+    if output.errors:
+        output.errors = tuple(_sound(error, entry.limits.max_output_bytes) for error in output.errors)
         return output
-    value = outcome.value
+    value = output.value
     if isinstance(value, ToolResult):
         try:
             value = _unpack(value, output)
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
             return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.NOT_JSON, f"not an envelope: {error}")
-        if not output.ok:
+        if output.errors:
             limit = entry.limits.max_output_bytes
             output.errors = tuple(_sound(error, limit) for error in output.errors[:MAX_ERRORS])
             if _size_beside(output) > limit:
@@ -68,7 +45,8 @@ def guard_output(entry: Entry, outcome: Outcome) -> Output:
         output.data = value if type(value) is str else parse_json(output.body)
     except InvalidJson as error:
         return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.NOT_JSON, error.message)
-    beside, limit = _size_beside(output), entry.limits.max_output_bytes
+    limit = entry.limits.max_output_bytes
+    beside = _size_beside(output) if output.details or output.intents else 0
     if len(output.body) + beside > limit:
         output.spills = entry.spec.policy.spill and beside <= limit
         if not output.spills:
@@ -82,10 +60,8 @@ def guard_output(entry: Entry, outcome: Outcome) -> Output:
     return output
 
 
-def _size_beside(output: Output) -> int:
+def _size_beside(output: Outcome) -> int:
     """Bytes that a handler's envelope has besides its data: details and intents are kept and sent like it."""
-    if not output.details and not output.intents:
-        return 0
     payloads = [intent.payload for intent in output.intents]
     return sum(len(dump_json(value)) for value in (output.details, *payloads) if value)
 
@@ -133,7 +109,7 @@ def _all_plain(value: Any) -> Any:
         return _all_plain(_to_plain(value))
 
 
-def _unpack(result: ToolResult, output: Output) -> Any:
+def _unpack(result: ToolResult, output: Outcome) -> Any:
     """Take a handler's envelope apart. What it holds was never checked, so it goes through its own JSON first."""
     checked = decode_result(encode_result(msgspec.structs.replace(result, data=None)))
     output.warnings = tuple(text[:WARNING_CHARS] for text in checked.warnings[:MAX_WARNINGS])
@@ -159,8 +135,8 @@ def _sound(error: ErrorInfo, limit: int) -> ErrorInfo:
 
 
 def _replace(
-    entry: Entry, output: Output, type_: ErrorType, detail: ErrorDetail | None, operator: str, *, shown: str = ""
-) -> Output:
+    entry: Entry, output: Outcome, type_: ErrorType, detail: ErrorDetail | None, operator: str, *, shown: str = ""
+) -> Outcome:
     """The handler returned, so its effect happened: the replacement is final, not a reason to run it again."""
     message = shown or f"{entry.spec.wire_name} ran, but its answer cannot be used."
     output.errors = (ErrorInfo(type=type_, message=message, detail=detail, partial_side_effects=entry.is_action),)

@@ -19,14 +19,15 @@ from groundwire.contracts.errors import ErrorType, StoreError
 from groundwire.contracts.events import CallDenied, CallFinished
 from groundwire.contracts.ports import Clock, Ids, Store, TokenEstimator
 from groundwire.contracts.records import AuditHead, Charge, Closing, EffectStatus
-from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, ToolResult
+from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, ToolResult, encode_result
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.clock import to_iso
+from groundwire.runtime.invocation import Outcome
 from groundwire.runtime.ledger import Ledger
-from groundwire.runtime.output import Output, encode_value
+from groundwire.runtime.output import encode_value
 from groundwire.runtime.policies.budgets import stored_scope
 from groundwire.runtime.policies.loops import empty_reminder, is_empty, repeat_reminder
-from groundwire.runtime.recording import Ending, close, meta_of, refusal, replayed
+from groundwire.runtime.recording import Ending, entry_of, meta_of, refusal, replayed, row_of
 from groundwire.runtime.spill import READ_TOOL, reading_tool, spilled_notice
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.turns import Turn
@@ -94,7 +95,7 @@ class Recorder:
         await self._write(ending)
         return self._finish(ending)
 
-    async def settle(self, attempt: Attempt, entry: Entry, output: Output, *, reconciled: bool = False) -> ToolResult:
+    async def settle(self, attempt: Attempt, entry: Entry, output: Outcome, *, reconciled: bool = False) -> ToolResult:
         """End a call that was run."""
         duration = self._elapsed(attempt)
         if output.operator:
@@ -106,7 +107,7 @@ class Recorder:
             ok=not output.errors,
             data=output.data,
             errors=output.errors,
-            warnings=(*attempt.warnings, *output.warnings, *remarks),
+            warnings=attempt.warnings + output.warnings + remarks,
             intents=output.intents,
             meta=meta_of(attempt, duration, replayed=reconciled, details=output.details),
         )
@@ -114,7 +115,8 @@ class Recorder:
         ending = Ending(attempt, result, "reconciled" if reconciled else "executed", output.body)
         if attempt.effect is not None:
             status = _status(entry, output)
-            stored = ending.encode() if status is EffectStatus.SETTLED else None
+            ending.encoded = encode_result(result)  # nobody has it yet who could change it
+            stored = ending.encoded if status is EffectStatus.SETTLED else None
             ending.transition = self._ledger.transition(attempt, status, note=attempt.operator, result=stored)
         if entry.limits.budgets:
             ending.charges = self._late_charges(attempt, entry, output, duration)
@@ -203,13 +205,19 @@ class Recorder:
                 log.exception("the record of call %s could not be made", ending.attempt.call_id)
 
     def _close(self, ending: Ending) -> Closing:
-        attempt = ending.attempt
+        """Everything that must be written about an ended call."""
+        attempt, error = ending.attempt, ending.result.error
         if attempt.entry is not None:
-            tally = (attempt.turn.tenant, f"{attempt.entry.spec.tool_id} {ending.outcome}")
+            tally = (attempt.turn.tenant, f"{attempt.tool_id} {'ok' if error is None else error.type.value}")
             self._tallies[tally] = self._tallies.get(tally, 0) + 1
-        return close(ending, ids=self._ids, estimator=self._estimator)
+        return Closing(
+            call=None if ending.is_same_call else row_of(ending, self._estimator),
+            entry=entry_of(ending, self._ids),
+            transition=ending.transition,
+            charges=ending.charges,
+        )
 
-    async def _spill(self, attempt: Attempt, output: Output) -> None:
+    async def _spill(self, attempt: Attempt, output: Outcome) -> None:
         turn = attempt.turn
         ref = f"spill_{secrets.token_hex(16)}"  # not guessable from any other id
         text = output.body.decode()
@@ -222,7 +230,7 @@ class Recorder:
     def offer_reading(self, turn: Turn) -> None:
         turn.offer_extra(READ_TOOL, lambda: reading_tool(self._store))
 
-    def _remarks(self, attempt: Attempt, entry: Entry, output: Output, duration: float) -> tuple[str, ...]:
+    def _remarks(self, attempt: Attempt, entry: Entry, output: Outcome, duration: float) -> tuple[str, ...]:
         """Soft limit, repetition and emptiness: what the model or the operator should hear about."""
         remarks: tuple[str, ...] = ()
         limits = entry.limits
@@ -244,7 +252,7 @@ class Recorder:
                 remarks += (empty_reminder(spec.wire_name, count),)
         return remarks
 
-    def _late_charges(self, attempt: Attempt, entry: Entry, output: Output, duration: float) -> tuple[Charge, ...]:
+    def _late_charges(self, attempt: Attempt, entry: Entry, output: Outcome, duration: float) -> tuple[Charge, ...]:
         """What can only be counted afterwards: tokens, time, and what the handler said it spent."""
         turn = attempt.turn
         said: dict[str, float] = {}
@@ -280,7 +288,7 @@ class Recorder:
         return round((self._clock.monotonic() - attempt.started) * 1_000_000) / 1000  # to the microsecond
 
 
-def _status(entry: Entry, output: Output) -> EffectStatus | None:
+def _status(entry: Entry, output: Outcome) -> EffectStatus | None:
     """Settled when it happened, unknown when nobody can tell, and free again (None) when it did not."""
     if output.happened:
         return EffectStatus.SETTLED

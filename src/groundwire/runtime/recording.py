@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,7 +10,7 @@ from msgspec import UNSET
 
 from groundwire.contracts.canonical import JsonObject, canonical_json, digest_bytes, parse_json
 from groundwire.contracts.decisions import Deny
-from groundwire.contracts.records import AuditEntry, CallRecord, Charge, Closing, Transition
+from groundwire.contracts.records import AuditEntry, CallRecord, Charge, Transition
 from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, Meta, ToolResult, encode_result
 from groundwire.runtime.clock import to_iso
 
@@ -29,6 +30,7 @@ class Ending:
     `body`, the JSON of the data, which nobody can change.
     """
 
+    encoded = b""
     transition: Transition | None = None
     charges: tuple[Charge, ...] = ()
     is_same_call: bool = False
@@ -38,28 +40,20 @@ class Ending:
         self.result = result
         self.decision = decision
         self.body = body
-        self._encoded = b""
         if result.intents or result.meta.details is not UNSET:
-            self.encode()
+            self.encoded = self.envelope()
 
-    def encode(self) -> bytes:
+    def envelope(self) -> bytes:
         """The envelope as it was when the call ended."""
-        if not self._encoded:
-            self._encoded = encode_result(msgspec.structs.replace(self.result, data=msgspec.Raw(self.body)))
-        return self._encoded
+        return self.encoded or encode_result(msgspec.structs.replace(self.result, data=msgspec.Raw(self.body)))
 
     def output_hash(self) -> str:
         error = self.result.error
         if error is None:
             # Where a reservation ends, the record is made before anybody has the result.
             data = self.result.data if self.transition is not None else parse_json(self.body)
-            return digest_bytes(self.body if type(data) is str else canonical_json(data))
+            return sha256(self.body if type(data) is str else canonical_json(data)).hexdigest()
         return digest_bytes(canonical_json(msgspec.to_builtins(error)))
-
-    @property
-    def outcome(self) -> str:
-        error = self.result.error
-        return "ok" if error is None else error.type.value
 
 
 def meta_of(
@@ -119,22 +113,12 @@ def replayed(attempt: Attempt, stored: ToolResult, duration_ms: float) -> ToolRe
     return msgspec.structs.replace(stored, meta=meta, intents=())
 
 
-def close(ending: Ending, *, ids: Ids, estimator: TokenEstimator) -> Closing:
-    """Everything that must be written about an ended call."""
-    return Closing(
-        call=None if ending.is_same_call else _row(ending, estimator),
-        entry=_entry(ending, ids),
-        transition=ending.transition,
-        charges=ending.charges,
-    )
-
-
 def input_hash(attempt: Attempt) -> str:
     """Of the arguments; of their raw text when they could not be read."""
     return attempt.digest or digest_bytes(attempt.raw.encode("utf-8", "surrogatepass"))
 
 
-def _row(ending: Ending, estimator: TokenEstimator) -> CallRecord:
+def row_of(ending: Ending, estimator: TokenEstimator) -> CallRecord:
     attempt, result = ending.attempt, ending.result
     turn, error = attempt.turn, result.error
     text = ending.body.decode()
@@ -145,11 +129,11 @@ def _row(ending: Ending, estimator: TokenEstimator) -> CallRecord:
         turn=turn.number,
         run_id=turn.run_id,
         tool=attempt.tool_id,
-        origin=attempt.origin,
+        origin=attempt.call.origin,
         caller=attempt.caller,
         raw=attempt.raw if attempt.step != "size" else attempt.raw[:TOO_LARGE_KEPT],
         input_digest=attempt.digest or input_hash(attempt),
-        result=ending.encode(),
+        result=ending.envelope(),
         ok=result.ok,
         error_type=error.type.value if error is not None else "",
         step=attempt.step,
@@ -164,7 +148,7 @@ def _row(ending: Ending, estimator: TokenEstimator) -> CallRecord:
     )
 
 
-def _entry(ending: Ending, ids: Ids) -> AuditEntry:
+def entry_of(ending: Ending, ids: Ids) -> AuditEntry:
     attempt, result = ending.attempt, ending.result
     turn, error, confirmation = attempt.turn, result.error, attempt.confirmation
     return AuditEntry(

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Self, TypeVar, Unpack
 
+import msgspec
+
 from groundwire.contracts.audit import ChainReport, ChainVerifier
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json, parse_json
@@ -27,7 +29,7 @@ from groundwire.contracts.records import (
 from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Registry
-from groundwire.runtime.arguments import check_called, kept_id, raw_of
+from groundwire.runtime.arguments import check_called, kept_call, kept_id, raw_of
 from groundwire.runtime.attempt import Attempt, Caller
 from groundwire.runtime.context_window import context_usage, context_warning
 from groundwire.runtime.desk import Desk
@@ -185,16 +187,11 @@ class Runtime:
     async def carry(self, turn: Turn, call: ToolCall) -> tuple[ToolResult, Confirmation | None]:
         """A model's call inside a turn. With an approval, it waits for that one: the call is open, the result is none."""
         edited = await self._edited(turn, call.call_id) if turn.awaited else None
-        attempt = Attempt(
-            turn,
-            name=storable(call.name)[:NAME_CHARS],
-            raw=raw_of(call.raw if edited is None else edited),
-            call_id=kept_id(call.call_id),
-            caller="model",
-            given_id=True,
-        )
-        attempt.origin = call.origin
-        if edited is not None:
+        if edited is None:
+            attempt = Attempt(turn, kept_call(call), "model", given_id=True)
+        else:
+            call = msgspec.structs.replace(call, raw=raw_of(edited), arguments=None)
+            attempt = Attempt(turn, kept_call(call), "model", given_id=True)
             attempt.is_edited = True
             attempt.warn(f"The arguments were changed by the person who agreed, to {clip(attempt.raw, EDIT_CHARS)}.")
         attempt.task = asyncio.current_task()
@@ -374,19 +371,14 @@ class Runtime:
             check_id("idempotency", idempotency_key)
         if caller not in CALLERS:
             raise ConfigError(f"there is no caller {caller!r}", hint=f"callers are {', '.join(CALLERS)}")
-        if call_id is not None:
-            call_id = kept_id(call_id)
-        attempt = Attempt(
-            turn,
+        call = ToolCall(
+            call_id=self.ids.new("call") if call_id is None else kept_id(call_id),
             name=storable(name)[:NAME_CHARS],
             raw=raw_of(arguments),
-            call_id=call_id or self.ids.new("call"),
-            caller=caller,
-            given_id=call_id is not None,
+            origin=origin or caller,
         )
+        attempt = Attempt(turn, call, caller, given_id=call_id is not None)
         attempt.given_key = idempotency_key
-        if origin:
-            attempt.origin = origin
         attempt.task = asyncio.current_task()
         return await self._dispatcher.start(attempt)
 

@@ -2,15 +2,13 @@
 
 from collections.abc import Awaitable
 
-from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.ports import Telemetry
 from groundwire.contracts.results import ToolResult
 from groundwire.runtime.attempt import Attempt
 
 
 async def watch_call(telemetry: Telemetry, attempt: Attempt, work: Awaitable[ToolResult]) -> ToolResult:
-    call = ToolCall(call_id=attempt.call_id, name=attempt.name, raw=attempt.raw, origin=attempt.origin)
-    with telemetry.watch_call(call, attempt.turn.conversation_id) as tell:
+    with telemetry.watch_call(attempt.call, attempt.turn.conversation_id) as tell:
         result = await work
         tell(result, attempt.is_waiting)
     return result

@@ -1,6 +1,6 @@
 """The effect ledger of the memory store. Settled effects are bounded; reserved and unknown ones never go by themselves."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -13,11 +13,12 @@ Key: TypeAlias = tuple[str, str, str]
 
 
 class MemoryEffects:
+    """In the order in which their keys were first reserved."""
+
     def __init__(self, max_settled: int) -> None:
         self._max_settled = max_settled
         self._effects: dict[Key, Effect] = {}
-        self._keys: dict[str, Key] = {}
-        self._settled: dict[Key, None] = {}
+        self._settled = 0
 
     def look_up(self, key: Key, now: float) -> Effect | None:
         """The effect of that key; one whose lease ran out has become unknown."""
@@ -27,19 +28,13 @@ class MemoryEffects:
         return effect
 
     def get(self, tenant: str, effect_id: str) -> Effect | None:
-        key = self._keys.get(effect_id)
-        return self._effects.get(key) if key and key[0] == tenant else None
+        return next((effect for effect in self.newest_first(tenant) if effect.effect_id == effect_id), None)
 
     def newest_first(self, tenant: str) -> Iterable[Effect]:
         return (effect for effect in reversed(self._effects.values()) if effect.tenant == tenant)
 
     def put(self, effect: Effect) -> None:
-        key = (effect.tenant, effect.tool, effect.key)
-        earlier = self._effects.get(key)
-        if earlier is not None:
-            del self._keys[earlier.effect_id]
-        self._effects[key] = effect
-        self._keys[effect.effect_id] = key
+        self._effects[effect.tenant, effect.tool, effect.key] = effect
 
     def renew(self, owner: str, keys: Sequence[tuple[str, str, str]], now: float, lease_until: float) -> int:
         held = [
@@ -68,7 +63,7 @@ class MemoryEffects:
     def become(self, effect: Effect, transition: Transition, *, by: str) -> None:
         key = (effect.tenant, effect.tool, effect.key)
         if transition.status is None:
-            self._drop(key)
+            del self._effects[key]
             return
         self._effects[key] = msgspec.structs.replace(
             effect,
@@ -79,17 +74,19 @@ class MemoryEffects:
             updated_at=transition.now,
         )
         if transition.status == EffectStatus.SETTLED:
-            self._settled[key] = None
-            if len(self._settled) > self._max_settled:
-                for old in list(islice(self._settled, self._max_settled // 10)):
-                    self._drop(old)
+            self._settled += 1
+            if self._settled > self._max_settled:
+                self._drop(list(islice(self._settled_keys(), self._max_settled // 10)))
 
     def forget(self, settled_before: float) -> int:
-        old = [key for key in self._settled if self._effects[key].updated_at < settled_before]
-        for key in old:
-            self._drop(key)
+        old = [key for key in self._settled_keys() if self._effects[key].updated_at < settled_before]
+        self._drop(old)
         return len(old)
 
-    def _drop(self, key: Key) -> None:
-        del self._keys[self._effects.pop(key).effect_id]
-        self._settled.pop(key, None)
+    def _settled_keys(self) -> Iterator[Key]:
+        return (key for key, effect in self._effects.items() if effect.status == EffectStatus.SETTLED)
+
+    def _drop(self, settled: Sequence[Key]) -> None:
+        for key in settled:
+            del self._effects[key]
+        self._settled -= len(settled)

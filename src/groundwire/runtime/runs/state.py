@@ -41,6 +41,7 @@ class RunState:
 
     def __init__(self, run: Run, options: RunOptions, clock: Clock, earlier: Iterable[Item] = ()) -> None:
         self.run = run
+        """Its head as it was written last, with the entries counted that stood before those."""
         self.is_new = False
         """Whether its id was made for it, so that nothing else is stored under that."""
         self.options = options
@@ -113,15 +114,15 @@ class RunState:
         """What is not stored yet, for whoever stores it now."""
         if not self._unwritten:
             return None
-        run = msgspec.structs.replace(
+        entries, self._unwritten = self._unwritten, []
+        self.run = msgspec.structs.replace(
             self.run,
             outcome="" if self.outcome is None else self.outcome.value,
             text=self.text,
+            entries=self._count - len(entries),
             updated_at=self._clock.now(),
         )
-        entries, self._unwritten = self._unwritten, []
-        self.run = msgspec.structs.replace(run, entries=self._count)
-        return Appending(run=run, entries=tuple(entries))
+        return Appending(run=self.run, entries=tuple(entries))
 
     @property
     def seconds(self) -> float:
