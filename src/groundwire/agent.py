@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -22,7 +23,8 @@ from groundwire.contracts.runs import RESUMABLE, Outcome, Run, Started
 from groundwire.providers.router import ModelRouter
 from groundwire.registry import Registry, Tool
 from groundwire.registry.validators import compile_schema
-from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, first_turn, load_run
+from groundwire.runtime.finishing import see_through
+from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, end_unbegun, load_run
 from groundwire.runtime.runs.option_reading import OptionReader, no_presets
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
@@ -116,6 +118,8 @@ class Agent:
         }
         needed = self._models.presets_of if isinstance(self._models, ModelRouter) else no_presets
         self._options = OptionReader({**given, **options}, needed)
+        self._fitting: RunOptions | None = None
+        """The options that were found to fit last: those of the agent are the same in every run."""
         self._runner = Runner(
             self._models,
             self.runtime.carry,
@@ -235,7 +239,9 @@ class Agent:
         message = read_prompt(prompt, turn)
         if message is None and not (earlier.items or given):
             raise ConfigError("there is nothing to ask", hint='agent.run("…"), or give a history')
-        self._check(options, run_id)
+        if run_id or options is not self._fitting:
+            self._check(options, run_id)
+            self._fitting = options
         now = clock.now()
         run = Run(
             tenant=options.tenant,
@@ -281,31 +287,38 @@ class Agent:
         state = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
         if state.run.outcome and state.run.outcome not in RESUMABLE:
             raise ConfigError(f"run {run_id!r} has ended: {state.run.outcome}")
+        self.runtime.check_turn(state.options.for_turn(run_id))
         for kind in (output, self._output):  # a type is not stored; one of another form is not the run's
             if kind is not None and output_format(kind) == state.options.output:
                 state.output_type = kind
                 break
         return state
 
-    def _turn(self, state: RunState, follower: EventSink, *, resumed: bool) -> AbstractAsyncContextManager[Turn]:
+    async def _turn(self, state: RunState, follower: EventSink, *, resumed: bool) -> Turn:
+        """Before it is open there is no loop that could end a new run; one resumed stays as it was."""
         options = state.options.for_turn(state.run.run_id)
         options["on_event"] = follower
-        turn = self.runtime.run_turn(options, state.run.turn, resumed=resumed, is_new=state.is_new)
-        return turn if resumed else first_turn(self.runtime.store, state, turn)
+        try:
+            return await self.runtime.begin_turn(options, state.run.turn, resumed=resumed, is_new=state.is_new)
+        except asyncio.CancelledError:
+            if not resumed:
+                await see_through(end_unbegun(self.runtime.store, state))
+            raise
 
     async def _events(self, state: RunState, *, resumed: bool) -> AsyncGenerator[Event]:
         """`run.ended` comes last, when everything that the run did is durable."""
         afterwards: list[Event] = []
         ended: Event | None = None
-        async with (
-            self._turn(state, afterwards.append, resumed=resumed) as turn,
-            aclosing(self._runner.stream(state, turn)) as events,
-        ):
-            async for event in events:
-                if isinstance(event, RunEnded):
-                    ended = event
-                else:
-                    yield event
+        turn = await self._turn(state, afterwards.append, resumed=resumed)
+        try:
+            async with aclosing(self._runner.stream(state, turn)) as events:
+                async for event in events:
+                    if isinstance(event, RunEnded):
+                        ended = event
+                    else:
+                        yield event
+        finally:
+            await self.runtime.end_turn(turn)
         for event in afterwards:
             yield event
         if ended is not None:
@@ -313,14 +326,24 @@ class Agent:
 
     async def _collect(self, state: RunState, *, resumed: bool) -> RunResult:
         events: list[Event] = []
-        async with self._turn(state, events.append, resumed=resumed) as turn:
+        turn = await self._turn(state, events.append, resumed=resumed)
+        try:
             await self._runner.run(state, turn)
-        events.sort(key=lambda event: isinstance(event, RunEnded))  # it comes last, as in a stream
+            ended = events.pop()
+        finally:
+            await self.runtime.end_turn(turn)
+        events.append(ended)  # it comes last, as in a stream
         return _result(state, events)
 
 
 def _result(state: RunState, events: list[Event]) -> RunResult:
-    started = {event.call.call_id: event.call for event in events if isinstance(event, CallStarted)}
+    started: dict[str, ToolCall] = {}
+    calls: list[CallOutcome] = []
+    for event in events:
+        if type(event) is CallStarted:
+            started[event.call.call_id] = event.call
+        elif type(event) is CallFinished and event.call_id in started:
+            calls.append(CallOutcome(call=started[event.call_id], result=event.result))
     outcome = state.outcome or Outcome.CANCELLED
     return RunResult(
         run_id=state.run.run_id,
@@ -330,11 +353,7 @@ def _result(state: RunState, events: list[Event]) -> RunResult:
         items=state.new_items,
         history=tuple(state.items),
         events=tuple(events),
-        calls=tuple(
-            CallOutcome(call=started[event.call_id], result=event.result)
-            for event in events
-            if isinstance(event, CallFinished) and event.call_id in started
-        ),
+        calls=tuple(calls),
         approvals=tuple(state.waiting.values()),
         warnings=tuple(state.warnings),
         steps=state.steps,

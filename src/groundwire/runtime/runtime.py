@@ -155,7 +155,7 @@ class Runtime:
             if options:
                 raise TypeError(f"{min(options)!r} belongs to the turn; it cannot be given to a call inside it")
             return await self._dispatch(turn, name, arguments, call_id, idempotency_key, caller, origin)
-        async with self._a_turn(options) as own:
+        async with self.run_turn(options, None, resumed=False) as own:
             return await self._dispatch(own, name, arguments, call_id, idempotency_key, caller, origin)
 
     def call_sync(self, name: str, arguments: JsonObject | str | None = None, **options: Any) -> ToolResult:
@@ -174,8 +174,7 @@ class Runtime:
         """A turn of several calls. At its end its intents are applied and everything it did is durable."""
         is_new = "run_id" not in options and not options.get("session")
         options.setdefault("run_id", self.ids.new("run"))
-        async with self._a_turn(options) as turn:
-            turn.is_new = is_new
+        async with self.run_turn(options, None, resumed=False, is_new=is_new) as turn:
             yield turn
 
     async def apply_intents(self, turn: Turn) -> None:
@@ -208,15 +207,38 @@ class Runtime:
 
     @asynccontextmanager
     async def run_turn(
-        self, options: TurnOptions, number: int, *, resumed: bool, is_new: bool = False
+        self, options: TurnOptions, number: int | None, *, resumed: bool, is_new: bool = False
     ) -> AsyncIterator[Turn]:
         """The turn of a run. One that was cut off or paused has its counts as they were.
 
         `is_new`: the run's id was made for it, so that nothing is stored under it.
         """
-        async with self._a_turn(options, number, resumed=resumed) as turn:
-            turn.is_new = is_new and turn.session is None
+        self.check_turn(options)
+        turn = await self.begin_turn(options, number, resumed=resumed, is_new=is_new)
+        try:
             yield turn
+        finally:
+            await self.end_turn(turn)
+
+    async def begin_turn(
+        self, options: TurnOptions, number: int | None, *, resumed: bool, is_new: bool = False
+    ) -> Turn:
+        """The same without a block around it. What `check_turn` would refuse must not get here."""
+        await self.open()
+        turn = await self._sessions.open_turn(options, number)
+        turn.is_new = is_new and turn.session is None
+        if resumed:
+            await self._rebuild(turn)
+        return turn
+
+    async def end_turn(self, turn: Turn) -> None:
+        """Apply its intents, and make everything durable that it did."""
+        turn.is_ended = True
+        self._recorder.hand_over()
+        await self._sessions.close_turn(turn)
+        await self._flush()
+        if not turn.is_paused:
+            turn.emit(TurnEnded(session_id=turn.session_id, turn=turn.number, calls=turn.calls))
 
     async def registry_version(self, session: str | None, *, tenant: str = "default") -> str:
         """The version whose tools a turn gets: that of its session, or the present one."""
@@ -335,24 +357,6 @@ class Runtime:
     def database(self) -> Database:
         """An application's own tables, in the same store."""
         return self.store.database
-
-    @asynccontextmanager
-    async def _a_turn(
-        self, options: TurnOptions, number: int | None = None, *, resumed: bool = False
-    ) -> AsyncIterator[Turn]:
-        await self.open()
-        turn = await self._sessions.open_turn(options, number)
-        if resumed:
-            await self._rebuild(turn)
-        try:
-            yield turn
-        finally:
-            turn.is_ended = True
-            self._recorder.hand_over()
-            await self._sessions.close_turn(turn)
-            await self._flush()
-            if not turn.is_paused:
-                turn.emit(TurnEnded(session_id=turn.session_id, turn=turn.number, calls=turn.calls))
 
     async def _dispatch(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import MappingProxyType
 from weakref import WeakValueDictionary
 
@@ -34,7 +34,8 @@ MAX_ID_CHARS = 256
 MAX_TRIES = 50
 MAX_SURFACES = 256
 OPTIONS = frozenset(TurnOptions.__annotations__)
-_TEXTS = ("tenant", "run_id", "session", "request_id", "actor", "user", "organisation")
+_IDS = frozenset({"tenant", "run_id", "session"})
+_TEXTS = _IDS | {"request_id", "actor", "user", "organisation"}
 
 
 class Sessions:
@@ -62,9 +63,8 @@ class Sessions:
     async def open_turn(self, options: TurnOptions, number: int | None = None) -> Turn:
         """Begin a turn: load or create its session, and take the registry version that the session is pinned to.
 
-        Its number is the next one of the session, unless whoever opens it has counted.
+        Its number is the next one of the session, unless whoever opens it has counted. The options were checked.
         """
-        self.check(options)
         session_id = options.get("session")
         if session_id is None:
             return Turn(self._surface_for(self._registry, options), None, number=number or 1, options=options)
@@ -100,12 +100,11 @@ class Sessions:
             raise ConfigError(
                 "the history holds something that is no Message", hint='groundwire.say("user", "…") makes one'
             )
-        given: Mapping[str, object] = {**options}
-        for what in _TEXTS:
-            check_text(what, given.get(what))
-        for what in ("tenant", "run_id", "session"):
-            if given.get(what):
-                check_id(what, str(given[what]))
+        for what, value in options.items():
+            if what in _TEXTS:
+                check_text(what, value)
+            if what in _IDS and value:
+                check_id(what, str(value))
 
     async def _begin(self, session: Session) -> tuple[Session, JsonObject | None]:
         """Clear what held for the last turn. A pending message is for the turn that takes it out of the store, alone."""
@@ -197,7 +196,8 @@ class Sessions:
             turn.emit(IntentApplied(call_id=call_id, intent=intent))
 
     async def close_turn(self, turn: Turn) -> None:
-        await self.apply_intents(turn)
+        if turn.intents:
+            await self.apply_intents(turn)
         if turn.session is None or turn.is_paused:
             return
 

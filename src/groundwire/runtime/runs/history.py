@@ -1,8 +1,7 @@
 """Runs in the store: begun, read back, and joined to the conversation of a session."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -26,7 +25,6 @@ from groundwire.runtime.finishing import see_through
 from groundwire.runtime.runs.judging import notice_for
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.state import RunState
-from groundwire.runtime.turns import Turn
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
@@ -51,26 +49,12 @@ async def begin_run(
         try:
             await runs.create_run(first.run, first.entries)
         except asyncio.CancelledError:
-            await see_through(_end_unbegun(runs, state))
+            await see_through(end_unbegun(runs, state))
             raise
     return state
 
 
-@asynccontextmanager
-async def first_turn(
-    runs: RunStore, state: RunState, opening: AbstractAsyncContextManager[Turn]
-) -> AsyncIterator[Turn]:
-    """The turn of a new run. Before it is open there is no loop that could end the run; one resumed stays as it was."""
-    async with AsyncExitStack() as stack:
-        try:
-            turn = await stack.enter_async_context(opening)
-        except asyncio.CancelledError:
-            await see_through(_end_unbegun(runs, state))
-            raise
-        yield turn
-
-
-async def _end_unbegun(runs: RunStore, state: RunState) -> None:
+async def end_unbegun(runs: RunStore, state: RunState) -> None:
     """Write that a new run was cancelled before anything was asked. Where it is not even stored, there is nothing to end."""
     text = notice_for(Outcome.CANCELLED) if state.options.notices else ""
     state.record(Ended(outcome=Outcome.CANCELLED, text=text))

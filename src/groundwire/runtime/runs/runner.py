@@ -26,8 +26,6 @@ from groundwire.contracts.runs import (
     Failed,
     Outcome,
     Paused,
-    Plan,
-    Planned,
     Resulted,
 )
 from groundwire.runtime.finishing import see_through
@@ -39,7 +37,6 @@ from groundwire.runtime.runs.judging import (
     GO_ON,
     Carry,
     Finish,
-    GoOn,
     Judgement,
     Repair,
     judge,
@@ -47,7 +44,8 @@ from groundwire.runtime.runs.judging import (
     refusal_text,
 )
 from groundwire.runtime.runs.outputs import ask_again, read_output, was_told_in_words
-from groundwire.runtime.runs.plans import clients_among, digest_of, make_plan, to_request
+from groundwire.runtime.runs.planning import Planner, PlanStep
+from groundwire.runtime.runs.plans import clients_among, to_request
 from groundwire.runtime.runs.prompts import say_for_user
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.watching import RunWatch
@@ -61,25 +59,6 @@ Price: TypeAlias = Callable[[str, Usage], float | None]
 """What a reply of that model cost, if that is known."""
 
 _NO_TOOLS_NOW = "Tools are not available any more. Answer now, in words for the user, with what you know."
-
-PlanStep: TypeAlias = Callable[[RunState, Turn], Plan]
-"""The plan of the next request, recorded in the state if it is a new one."""
-
-
-def plan_step(state: RunState, turn: Turn) -> Plan:
-    """Made anew only when what is on offer has changed."""
-    without_tools = state.without_tools or turn.must_answer
-    has_called = state.calls > 0 and state.options.settings.tool_choice != "auto"
-    key = (without_tools, len(turn.masked), len(turn.extra), has_called)
-    if state.plan is None or state.plan_key != key:
-        plan = make_plan(state.options, () if without_tools else turn.offered(), has_called=has_called)
-        plan_digest = digest_of(plan)
-        if plan_digest != state.plan_digest:
-            state.record(Planned(plan=plan, digest=plan_digest))
-        state.plan_key = key
-    assert state.plan is not None  # noqa: S101 - set by the line above, or earlier
-    return state.plan
-
 
 CheckOutput: TypeAlias = Callable[[RunState, Reply], str]
 """What is wrong with the form of an answer; "" when nothing is."""
@@ -105,7 +84,7 @@ class Runner:
         after_batch: Callable[[Turn], Awaitable[None]],
         price: Price = no_price,
         watch: RunWatch | None = None,
-        plan_step: PlanStep = plan_step,
+        plan_step: PlanStep | None = None,
         check_output: CheckOutput = check_output,
         has_one_store: bool = False,
     ) -> None:
@@ -117,7 +96,7 @@ class Runner:
         self._after_batch = after_batch
         self._price = price
         self._watch = watch
-        self._plan_step = plan_step
+        self._plan_step = plan_step or Planner().plan_step
         self._check_output = check_output
         self._has_one_store = has_one_store
 
