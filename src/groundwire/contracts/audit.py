@@ -26,14 +26,22 @@ _sorting_encoder = msgspec.json.Encoder(order="sorted")
 
 def record_body(seq: int, previous_hash: str, entry: AuditEntry) -> bytes:
     """What a record's hash covers: the canonical JSON of {entry, previous_hash, seq}."""
+    return _body(seq, previous_hash, entry_body(entry))
+
+
+def entry_body(entry: AuditEntry) -> bytes:
+    """The canonical JSON of an entry; InvalidJson, ValueError or OverflowError where it has none."""
     if entry.duration_ms == int(entry.duration_ms):  # canonical JSON has no trailing .0
         entry = msgspec.structs.replace(entry, duration_ms=int(entry.duration_ms))
     try:
         # The fields of an entry stand in their canonical order; those of evidence do not.
-        encoded = _sorting_encoder.encode(entry) if entry.evidence else _encoder.encode(entry)
-        return b'{"entry":%b,"previous_hash":"%b","seq":%d}' % (encoded, previous_hash.encode(), seq)
+        return _sorting_encoder.encode(entry) if entry.evidence else _encoder.encode(entry)
     except UnicodeError as error:
         raise InvalidJson(str(error)) from None
+
+
+def _body(seq: int, previous_hash: str, encoded: bytes) -> bytes:
+    return b'{"entry":%b,"previous_hash":"%b","seq":%d}' % (encoded, previous_hash.encode(), seq)
 
 
 class Chain:
@@ -47,11 +55,18 @@ class Chain:
         return self._key is not None
 
     def link(self, head: AuditHead, entry: AuditEntry) -> AuditRecord:
+        return self.link_encoded(head, entry, entry_body(entry))
+
+    def link_encoded(self, head: AuditHead | AuditRecord, entry: AuditEntry, encoded: bytes) -> AuditRecord:
+        """The same for an entry whose `entry_body` is known."""
         seq = head.seq + 1
-        return AuditRecord(seq=seq, previous_hash=head.hash, hash=self.hash(seq, head.hash, entry), entry=entry)
+        hash_ = self._hash(_body(seq, head.hash, encoded))
+        return AuditRecord(seq=seq, previous_hash=head.hash, hash=hash_, entry=entry)
 
     def hash(self, seq: int, previous_hash: str, entry: AuditEntry) -> str:
-        body = record_body(seq, previous_hash, entry)
+        return self._hash(record_body(seq, previous_hash, entry))
+
+    def _hash(self, body: bytes) -> str:
         if self._key is None:
             return hashlib.sha256(body).hexdigest()
         return hmac.new(self._key, body, hashlib.sha256).hexdigest()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from functools import wraps
 from typing import Any
 
 from groundwire.contracts.calls import ToolCall
@@ -20,7 +21,7 @@ from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Handler
 from groundwire.runtime.attempt import Attempt
-from groundwire.runtime.checks import CHECKS, parse, resolve, size, supply
+from groundwire.runtime.checks import CHECKS, Check, parse, resolve, size, supply
 from groundwire.runtime.context import Context
 from groundwire.runtime.gatekeeper import GATES, Gatekeeper, Reconciled, Verdict
 from groundwire.runtime.invocation import Outcome, crashed, invoke
@@ -69,6 +70,7 @@ class Dispatcher:
         self._threads = threads
         self._on_step = on_step
         self._telemetry = telemetry
+        self._checks = CHECKS if on_step is None else [_told(check, on_step) for check in CHECKS]
         self._gates = {name: getattr(gatekeeper, name) for name in GATES}
         self.resources = resources
 
@@ -116,9 +118,7 @@ class Dispatcher:
         if isinstance(entry, Deny):
             return await self._recorder.refuse(attempt, entry)
         try:
-            for check in CHECKS:
-                if hook is not None:
-                    hook(check.__name__, attempt)
+            for check in self._checks:
                 if (denied := check(attempt, entry)) is not None:
                     attempt.step = check.__name__
                     return await self._recorder.refuse(attempt, denied)
@@ -218,6 +218,15 @@ class Dispatcher:
         if _asks_the_same(attempt, record):
             return await self._recorder.replay(attempt, decode_result(record.result), is_same_call=True)
         return await self._recorder.refuse(attempt, _duplicate_id(attempt.call_id), is_same_call=True)
+
+
+def _told(check: Check, hook: StepHook) -> Check:
+    @wraps(check)
+    def told(attempt: Attempt, entry: Entry) -> Deny | None:
+        hook(check.__name__, attempt)
+        return check(attempt, entry)
+
+    return told
 
 
 def _asks_the_same(attempt: Attempt, record: CallRecord) -> bool:

@@ -46,6 +46,7 @@ from groundwire.store.memory_tables import bound, page
 from groundwire.store.rules import is_approved, is_lapsed, is_open
 
 _BLOB_BYTES = 64 * 1024 * 1024
+_RESERVED = Reserved()
 
 
 class MemoryStore(MemoryKeys):
@@ -136,10 +137,11 @@ class MemoryStore(MemoryKeys):
             return Overtaken()
         if effect is not None:
             held = self._effects.look_up((effect.tenant, effect.tool, effect.key), now)
-            if held is not None and (held.status, held.attempt) == (EffectStatus.RESERVED, effect.attempt):
-                return Reserved()
-            if held is not None and not (reservation.takeover and held.status == EffectStatus.UNKNOWN):
-                return Taken(effect=held)
+            if held is not None:
+                if (held.status, held.attempt) == (EffectStatus.RESERVED, effect.attempt):
+                    return _RESERVED
+                if not (reservation.takeover and held.status == EffectStatus.UNKNOWN):
+                    return Taken(effect=held)
         approval: Confirmation | None = None
         if reservation.confirmation_id:
             approval = self._confirmations.get(reservation.confirmation_id)
@@ -152,14 +154,13 @@ class MemoryStore(MemoryKeys):
             self._confirmations[approval.confirmation_id] = spent
         if effect is not None:
             self._effects.put(effect)
-        return Reserved()
+        return _RESERVED
 
     async def find_effect(self, tenant: str, tool: str, key: str, *, now: float) -> Effect | None:
         return self._effects.look_up((tenant, tool, key), now)
 
     async def close(self, closing: Closing) -> bool:
         with self._lock:
-            self._audit.append(closing.entry)
             self._record(closing)
             return closing.transition is None or self._effects.apply(closing.transition)
 
@@ -178,9 +179,8 @@ class MemoryStore(MemoryKeys):
             raise StoreError("a decision about an effect needs a transition")
         if effect is None or not (effect.status == EffectStatus.UNKNOWN or is_lapsed(effect, transition.now)):
             return False
-        self._audit.append(closing.entry)
         self._record(closing)
-        self._effects.become(effect, transition, by=by)
+        self._effects.become((effect.tenant, effect.tool, effect.key), effect, transition, by=by)
         return True
 
     async def list_effects(
@@ -206,8 +206,10 @@ class MemoryStore(MemoryKeys):
 
     def enqueue(self, closing: Closing) -> None:
         with self._lock:
-            self._record(closing)
-            self._audit.defer(closing.entry)
+            try:
+                self._record(closing)
+            except StoreError:
+                self._audit.refuse(closing.entry)
 
     async def flush(self) -> AuditHead:
         with self._lock:
@@ -391,6 +393,7 @@ class MemoryStore(MemoryKeys):
         bound(self._counters, self._max_rows)
 
     def _record(self, closing: Closing) -> None:
+        self._audit.append(closing.entry)
         call = closing.call
         if call is not None:
             self._calls.setdefault((call.tenant, call.session_id, call.call_id), call)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from groundwire.contracts.audit import RETENTION_KIND, Chain
+from groundwire.contracts.audit import RETENTION_KIND, Chain, entry_body
 from groundwire.contracts.errors import StoreError
 from groundwire.contracts.records import AuditEntry, AuditHead, AuditRecord, Closing
 from groundwire.store.rules import NOT_STORABLE, retention_entry, storable
@@ -11,40 +11,43 @@ _LINK_AT = 256
 
 
 class MemoryChain:
-    """Records in their order. What was only deferred gets its place before anything else is read or appended."""
+    """Records in their order. What was appended gets its hash before anything is read."""
 
     def __init__(self, chain: Chain, max_rows: int) -> None:
         self._chain = chain
         self._max_rows = max_rows
         self._records: dict[int, AuditRecord] = {}
         self._head = AuditHead()
-        self._deferred: list[AuditEntry] = []
+        self._unlinked: list[tuple[AuditEntry, bytes]] = []
         self._refused: list[str] = []
 
-    def defer(self, entry: AuditEntry) -> None:
-        self._deferred.append(entry)
-        if len(self._deferred) >= _LINK_AT:
+    def append(self, entry: AuditEntry) -> None:
+        """Take an entry, or fail because it cannot be stored. It is hashed later, together with others."""
+        try:
+            encoded = entry_body(entry)
+        except NOT_STORABLE:
+            entry = storable(Closing(call=None, entry=entry)).entry
+            try:
+                encoded = entry_body(entry)
+            except NOT_STORABLE as error:
+                raise StoreError(f"the audit entry {entry.id} cannot be stored: {error}") from error
+        self._unlinked.append((entry, encoded))
+        if len(self._unlinked) >= _LINK_AT:
             self.link()
 
-    def append(self, entry: AuditEntry) -> None:
-        if self._deferred:
-            self.link()
-        try:
-            self._append_cleaned(entry)
-        except NOT_STORABLE as error:
-            raise StoreError(f"the audit entry {entry.id} cannot be stored: {error}") from error
-        if len(self._records) > self._max_rows:
-            self._make_room()
+    def refuse(self, entry: AuditEntry) -> None:
+        """Name an entry that could not be stored at the next flush."""
+        self._refused.append(entry.id)
 
     def link(self) -> AuditHead:
-        if not self._deferred:
+        if not self._unlinked:
             return self._head
-        entries, self._deferred = self._deferred, []
-        for entry in entries:
-            try:
-                self._append_cleaned(entry)
-            except NOT_STORABLE:
-                self._refused.append(entry.id)
+        entries, self._unlinked = self._unlinked, []
+        last: AuditHead | AuditRecord = self._head
+        for entry, encoded in entries:
+            last = self._chain.link_encoded(last, entry, encoded)
+            self._records[last.seq] = last
+        self._head = AuditHead(seq=last.seq, hash=last.hash)
         if len(self._records) > self._max_rows:
             self._make_room()
         return self._head
@@ -70,17 +73,6 @@ class MemoryChain:
         self._remove(old, entry)
         return len(old)
 
-    def _append_cleaned(self, entry: AuditEntry) -> None:
-        try:
-            self._append(entry)
-        except NOT_STORABLE:
-            self._append(storable(Closing(call=None, entry=entry)).entry)
-
-    def _append(self, entry: AuditEntry) -> None:
-        record = self._chain.link(self._head, entry)
-        self._records[record.seq] = record
-        self._head = AuditHead(seq=record.seq, hash=record.hash)
-
     def _make_room(self) -> None:
         surplus = len(self._records) - self._max_rows
         old = list(self._records.values())[: surplus + self._max_rows // 10]
@@ -102,6 +94,8 @@ class MemoryChain:
         if not old:
             return
         removed_to = AuditHead(seq=old[-1].seq, hash=old[-1].hash)
-        self._append(retention_entry(entry, removed_to, len(old)))
+        record = self._chain.link(self._head, retention_entry(entry, removed_to, len(old)))
+        self._records[record.seq] = record
+        self._head = AuditHead(seq=record.seq, hash=record.hash)
         for record in old:
             del self._records[record.seq]

@@ -54,14 +54,14 @@ class MemoryEffects:
                 self._effects[key] = lapsed(effect)
 
     def apply(self, transition: Transition) -> bool:
-        effect = self._effects.get((transition.tenant, transition.tool, transition.key))
+        key = (transition.tenant, transition.tool, transition.key)
+        effect = self._effects.get(key)
         if effect is None or not accepts(effect, transition):
             return False
-        self.become(effect, transition, by="")
+        self.become(key, effect, transition, by="")
         return True
 
-    def become(self, effect: Effect, transition: Transition, *, by: str) -> None:
-        key = (effect.tenant, effect.tool, effect.key)
+    def become(self, key: Key, effect: Effect, transition: Transition, *, by: str) -> None:
         if transition.status is None:
             del self._effects[key]
             return

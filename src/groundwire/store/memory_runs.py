@@ -92,9 +92,8 @@ class MemoryRuns:
         return [kept.head() for kept in wanted]
 
     def _put(self, key: Key, kept: _Kept, entries: Sequence[RunEntry]) -> None:
-        kept.entries.extend(entries)
-        for entry in entries:
-            self._bytes += len(entry.body)
+        kept.entries += entries
+        self._bytes += sum([len(entry.body) for entry in entries])
         if len(self._runs) > self._max_runs or self._bytes > _MAX_BYTES:
             self._make_room(key)
 

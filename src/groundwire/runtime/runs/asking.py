@@ -93,10 +93,8 @@ def with_sane_usage(reply: Reply) -> Reply:
     if used is None:
         return reply
     counts = (used.input, used.output, used.total, used.cached or 0, used.cache_write or 0, used.reasoning or 0)
-    for count in counts:
-        if type(count) is not int or not 0 <= count <= MAX_TOKENS:
-            return replace(reply, usage=None)
-    return reply
+    is_sane = {*map(type, counts)} == {int} and min(counts) >= 0 and max(counts) <= MAX_TOKENS
+    return reply if is_sane else replace(reply, usage=None)
 
 
 def _tell(turn: Turn, text: str, step: int) -> None:

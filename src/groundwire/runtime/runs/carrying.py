@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, ResultItem
 from groundwire.contracts.projections import model_view, result_item
@@ -18,42 +20,46 @@ Carried: TypeAlias = tuple[ToolResult, Confirmation | None]
 Execute: TypeAlias = Callable[[Turn, ToolCall], Awaitable[Carried]]
 
 
-class Batch:
-    """The calls of one reply by their places: actions, and those that only look."""
+class Batch(Struct, frozen=True, kw_only=True):
+    """The calls of one reply by their places: actions, and those that only look.
 
-    __slots__ = ("actions", "calls", "is_unguarded", "others")
+    `is_unguarded`: nothing but its reservation stands between each call and what it does.
+    """
 
-    def __init__(self, turn: Turn, calls: Sequence[CallItem]) -> None:
-        self.calls = calls
-        self.actions: list[int] = []
-        self.others: list[int] = []
-        self.is_unguarded = True
-        """Whether nothing but its reservation stands between each call and what it does."""
-        for place, item in enumerate(calls):
-            entry = turn.find(item.call.name)
-            if entry is None or not entry.is_action:
-                self.others.append(place)
-                self.is_unguarded = False
-            else:
-                self.actions.append(place)
-                self.is_unguarded = self.is_unguarded and not entry.is_guarded
+    calls: Sequence[CallItem]
+    actions: list[int]
+    others: list[int]
+    is_unguarded: bool
+
+
+def sort_calls(turn: Turn, calls: Sequence[CallItem]) -> Batch:
+    actions: list[int] = []
+    others: list[int] = []
+    is_guarded = False
+    for place, item in enumerate(calls):
+        entry = turn.find(item.call.name)
+        if entry is not None and entry.is_action:
+            actions.append(place)
+            is_guarded |= entry.is_guarded
+        else:
+            others.append(place)
+    return Batch(calls=calls, actions=actions, others=others, is_unguarded=not (others or is_guarded))
 
 
 async def carry_out(execute: Execute, turn: Turn, batch: Batch, settings: RunSettings) -> list[Carried | None]:
     """One entry per call, in their order; None for an action that comes after one that waits."""
-    calls = batch.calls
-    done: list[Carried | None] = [None] * len(calls)
+    done: list[Carried | None] = [None] * len(batch.calls)
 
     async def one_by_one(places: list[int]) -> None:
         for place in places:
-            call = calls[place].call
+            call = batch.calls[place].call
             if settings.tool_call_transforms:
                 call = _corrected(call, turn, settings)
             carried = done[place] = await execute(turn, call)
             if carried[1] is not None:
                 return
 
-    if not batch.others or len(calls) == 1:
+    if not batch.others or len(batch.calls) == 1:
         await one_by_one(batch.actions or batch.others)
         return done
     try:

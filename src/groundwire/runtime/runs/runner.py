@@ -31,7 +31,7 @@ from groundwire.contracts.runs import (
 from groundwire.runtime.finishing import see_through
 from groundwire.runtime.ledger import run_overtaken
 from groundwire.runtime.runs.asking import TIME_UP, as_the_model_said, ask, mark_of, with_new_ids, with_sane_usage
-from groundwire.runtime.runs.carrying import Batch, Execute, carry_out, shown_item
+from groundwire.runtime.runs.carrying import Execute, carry_out, shown_item, sort_calls
 from groundwire.runtime.runs.judging import (
     CARRY,
     GO_ON,
@@ -201,15 +201,12 @@ class Runner:
         """By the name of the model that answered, or else of the one that was asked: only one of them may have a price."""
         if reply.usage is None:
             return None
-        for model in (reply.model, state.options.model):
-            try:
-                cost = self._price(model, reply.usage) if model else None
-            except Exception:  # an application's own code; the answer that it prices is there all the same
-                log.exception("the price of an answer of %s could not be found", model)
-                return None
-            if cost is not None:
-                return cost
-        return None
+        try:
+            cost = self._price(reply.model, reply.usage) if reply.model else None
+            return self._price(state.options.model, reply.usage) if cost is None else cost
+        except Exception:  # an application's own code; the answer that it prices is there all the same
+            log.exception("the price of an answer of %s could not be found", reply.model or state.options.model)
+            return None
 
     def _after_failure(self, state: RunState, failure: Failure) -> Judgement:
         settings = state.options.settings
@@ -268,7 +265,7 @@ class Runner:
             taken = {tool.spec.wire_name for tool in turn.offered()}
             clients = {tool.name for tool in clients_among(state.options, taken)}
             calls = tuple(item for item in calls if item.call.name not in clients)
-        batch = Batch(turn, calls)
+        batch = sort_calls(turn, calls)
         # What was said is written before anything happens that cannot be repeated: with its reservation, or first.
         if not (self._has_one_store and batch.is_unguarded):
             await self._write(state)

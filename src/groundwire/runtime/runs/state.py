@@ -184,12 +184,12 @@ class RunState:
 
     def _extend(self, items: Iterable[Item]) -> None:
         for item in items:
-            self.items.append(item)
             if type(item) is CallItem:
                 self.call_ids.add(item.call.call_id)
             elif type(item) is Message and was_said(item):
                 self.said.append(item)
             self.fingerprints.add(item)
+        self.items += items
 
 
 def _seconds(body: RunBody) -> float:
