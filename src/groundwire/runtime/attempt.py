@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from groundwire.contracts.calls import ToolCall
     from groundwire.contracts.records import Charge, Confirmation, Effect
     from groundwire.contracts.results import Evidence
-    from groundwire.runtime.ledger import Held
     from groundwire.runtime.surface import Entry
     from groundwire.runtime.turns import Turn
 
@@ -37,7 +36,8 @@ class Attempt:
     key: str = ""
     is_fresh: bool = False
     effect: Effect | None = None
-    held: Held | None = None
+    lease_until: float = 0.0  # of its effect: until when that is known to be this attempt's
+    loop: asyncio.AbstractEventLoop | None = None
     confirmation: Confirmation | None = None
     evidence: tuple[Evidence, ...] = ()
     charges: tuple[Charge, ...] = ()
@@ -117,11 +117,11 @@ class Attempt:
             self.turn.repeats[self.tool_id, self.digest] -= 1
             self.counted = False
 
-    async def wait(self) -> None:
-        """Until this call has ended."""
+    async def wait(self, seconds: float | None = None) -> None:
+        """Until this call has ended, or so long. Only on its own loop."""
         if self.ended is None:
             self.ended = asyncio.get_running_loop().create_future()
-        await asyncio.wait((self.ended,))
+        await asyncio.wait((self.ended,), timeout=seconds)
 
     def finish(self) -> None:
         if self.ended is not None and not self.ended.done():

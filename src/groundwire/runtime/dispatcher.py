@@ -104,10 +104,10 @@ class Dispatcher:
             return result
         finally:
             turn.open.pop(attempt.call_id, None)
-            if attempt.ended is not None:
-                attempt.finish()
             if attempt.effect is not None:
                 self._ledger.let_go(attempt)
+            if attempt.ended is not None:
+                attempt.finish()
 
     async def _carry(self, attempt: Attempt) -> ToolResult:
         hook = self._on_step

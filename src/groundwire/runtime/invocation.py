@@ -73,21 +73,19 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
             arguments = handler.convert(arguments)
         if handler.wants_context:
             arguments = {**arguments, "context": context}
-        blocking = entry.spec.policy.blocking
-        if handler.kind == "sync" and not (entry.is_action if blocking is None else blocking):
-            attempt.began = True
+        attempt.began = True
+        coroutine: Coroutine[Any, Any, Any]
+        if handler.kind == "async":
+            coroutine = handler.function(**arguments)
+        elif handler.kind != "sync":
+            coroutine = _drain(attempt, handler.function(**arguments))
+        elif entry.is_blocking:
+            coroutine = _in_thread(attempt, threads, partial(handler.function, **arguments))
+        else:
             value = handler.function(**arguments)
             if not isinstance(value, Coroutine):
                 return Outcome(value)
-            coroutine: Coroutine[Any, Any, Any] = value  # a plain function around an asynchronous one
-        else:
-            attempt.began = True
-            if handler.kind == "async":
-                coroutine = handler.function(**arguments)
-            elif handler.kind == "sync":
-                coroutine = _in_thread(attempt, threads, partial(handler.function, **arguments))
-            else:
-                coroutine = _drain(attempt, handler.function(**arguments))
+            coroutine = value  # a plain function around an asynchronous one
         return Outcome(await run_limited(coroutine, entry.limits.hard_ms / 1000, attempt))
     except ToolError as error:
         try:

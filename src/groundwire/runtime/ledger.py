@@ -51,22 +51,6 @@ class LedgerTimes(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkn
     confirmation_seconds: Seconds = 300.0
 
 
-class Held:
-    """A reservation of this process: until when it is known to hold, on which loop, and who waits there for its end."""
-
-    __slots__ = ("ended", "lease_until", "loop")
-
-    def __init__(self, lease_until: float, loop: asyncio.AbstractEventLoop) -> None:
-        self.lease_until = lease_until
-        self.loop = loop
-        self.ended: asyncio.Future[None] | None = None
-
-    async def wait(self, seconds: float) -> None:
-        if self.ended is None:
-            self.ended = asyncio.get_running_loop().create_future()
-        await asyncio.wait((self.ended,), timeout=seconds)
-
-
 class Unresolved(Struct, frozen=True, kw_only=True):
     """The key is ours again, but what became of the earlier attempt is unknown: ask the tool's reconcile hook."""
 
@@ -83,7 +67,7 @@ class Ledger:
         self._ids = ids
         self._times = times
         self._owner = ids.new("own")
-        self._held: dict[tuple[str, str, str], Held] = {}
+        self._held: dict[tuple[str, str, str], Attempt] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_loop: asyncio.AbstractEventLoop | None = None
         self._renewal: asyncio.Task[None] | None = None
@@ -127,7 +111,7 @@ class Ledger:
                     raise run_overtaken(attempt.turn.run_id)
 
     def holds_lease(self, attempt: Attempt) -> bool:
-        return attempt.held is None or self._clock.now() < attempt.held.lease_until
+        return attempt.effect is None or self._clock.now() < attempt.lease_until
 
     def transition(
         self, attempt: Attempt, status: EffectStatus | None, *, note: str = "", result: bytes | None = None
@@ -149,13 +133,9 @@ class Ledger:
 
     def let_go(self, attempt: Attempt) -> None:
         """The attempt ended; whoever waits in this process may look again."""
-        effect, held = attempt.effect, attempt.held
-        attempt.effect = attempt.held = None
-        if effect is None or held is None:
-            return
-        self._held.pop((effect.tenant, effect.tool, effect.key), None)
-        if held.ended is not None and not held.ended.done():
-            held.ended.set_result(None)
+        effect, attempt.effect = attempt.effect, None
+        if effect is not None:
+            self._held.pop((effect.tenant, effect.tool, effect.key), None)
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -181,10 +161,9 @@ class Ledger:
         )
 
     def _hold(self, attempt: Attempt, effect: Effect) -> None:
-        attempt.effect = effect
         loop = asyncio.get_running_loop()
-        held = attempt.held = Held(effect.lease_until, loop)
-        self._held[effect.tenant, effect.tool, effect.key] = held
+        attempt.effect, attempt.lease_until, attempt.loop = effect, effect.lease_until, loop
+        self._held[effect.tenant, effect.tool, effect.key] = attempt
         if self._timer is None or self._timer_loop is not loop:
             self._timer_loop = loop
             self._timer = loop.call_later(self._times.lease_seconds / 3, self._renew_held)
@@ -197,7 +176,7 @@ class Ledger:
             self._renewal = loop.create_task(self._renew(dict(self._held)))
             self._timer = loop.call_later(self._times.lease_seconds / 3, self._renew_held)
 
-    async def _renew(self, held: dict[tuple[str, str, str], Held]) -> None:
+    async def _renew(self, held: dict[tuple[str, str, str], Attempt]) -> None:
         now = self._clock.now()
         until = now + self._times.lease_seconds
         try:
@@ -205,13 +184,13 @@ class Ledger:
         except StoreError as error:
             log.warning("leases could not be renewed: %s", error)
             return
-        for key, reservation in held.items():
+        for key, attempt in held.items():
             # Fewer than asked for: some have ended in the meantime, or were lost. Which ones, only the store knows.
-            if renewed >= len(held) or await self._is_renewed(key, reservation, now, until):
-                reservation.lease_until = until
+            if renewed >= len(held) or await self._is_renewed(key, attempt, now, until):
+                attempt.lease_until = until
 
-    async def _is_renewed(self, key: tuple[str, str, str], reservation: Held, now: float, until: float) -> bool:
-        if self._held.get(key) is not reservation:
+    async def _is_renewed(self, key: tuple[str, str, str], attempt: Attempt, now: float, until: float) -> bool:
+        if self._held.get(key) is not attempt:
             return False
         found = await self._store.find_effect(*key, now=now)
         return found is not None and found.owner == self._owner and found.lease_until >= until

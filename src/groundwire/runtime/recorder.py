@@ -27,7 +27,7 @@ from groundwire.runtime.ledger import Ledger
 from groundwire.runtime.output import encode_value
 from groundwire.runtime.policies.budgets import stored_scope
 from groundwire.runtime.policies.loops import empty_reminder, is_empty, repeat_reminder
-from groundwire.runtime.recording import Ending, entry_of, meta_of, refusal, replayed, row_of
+from groundwire.runtime.recording import Ending, closing_of, meta_of, refusal, replayed
 from groundwire.runtime.spill import READ_TOOL, reading_tool, spilled_notice
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.turns import Turn
@@ -205,17 +205,11 @@ class Recorder:
                 log.exception("the record of call %s could not be made", ending.attempt.call_id)
 
     def _close(self, ending: Ending) -> Closing:
-        """Everything that must be written about an ended call."""
         attempt, error = ending.attempt, ending.result.error
         if attempt.entry is not None:
             tally = (attempt.turn.tenant, f"{attempt.tool_id} {'ok' if error is None else error.type.value}")
             self._tallies[tally] = self._tallies.get(tally, 0) + 1
-        return Closing(
-            call=None if ending.is_same_call else row_of(ending, self._estimator),
-            entry=entry_of(ending, self._ids),
-            transition=ending.transition,
-            charges=ending.charges,
-        )
+        return closing_of(ending, ids=self._ids, estimator=self._estimator)
 
     async def _spill(self, attempt: Attempt, output: Outcome) -> None:
         turn = attempt.turn

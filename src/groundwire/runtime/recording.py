@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from groundwire.contracts.canonical import JsonObject, canonical_json, digest_bytes, parse_json
 from groundwire.contracts.decisions import Deny
-from groundwire.contracts.records import AuditEntry, CallRecord, Charge, Transition
+from groundwire.contracts.records import AuditEntry, CallRecord, Charge, Closing, Transition
 from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, Meta, ToolResult, encode_result
 from groundwire.runtime.clock import to_iso
 
@@ -118,65 +118,67 @@ def input_hash(attempt: Attempt) -> str:
     return attempt.digest or digest_bytes(attempt.raw.encode("utf-8", "surrogatepass"))
 
 
-def row_of(ending: Ending, estimator: TokenEstimator) -> CallRecord:
-    attempt, result = ending.attempt, ending.result
-    turn, error = attempt.turn, result.error
-    text = ending.body.decode()
-    return CallRecord(
-        tenant=turn.tenant,
-        session_id=turn.conversation_id,
-        call_id=attempt.call_id,
-        turn=turn.number,
-        run_id=turn.run_id,
-        tool=attempt.tool_id,
-        origin=attempt.call.origin,
-        caller=attempt.caller,
-        raw=attempt.raw if attempt.step != "size" else attempt.raw[:TOO_LARGE_KEPT],
-        input_digest=attempt.digest or input_hash(attempt),
-        result=ending.envelope(),
-        ok=result.ok,
-        error_type=error.type.value if error is not None else "",
-        step=attempt.step,
-        executed=ending.decision == "executed",
-        duration_ms=result.meta.duration_ms,
-        chars=len(text),
-        tokens=estimator.estimate(text),
-        effect_id=attempt.effect.effect_id if attempt.effect is not None else "",
-        parent_call_id=attempt.parent.call_id if attempt.parent is not None else "",
-        variant=attempt.variant,
-        created_at=attempt.started_at,
-    )
-
-
-def entry_of(ending: Ending, ids: Ids) -> AuditEntry:
-    attempt, result = ending.attempt, ending.result
+def closing_of(ending: Ending, *, ids: Ids, estimator: TokenEstimator) -> Closing:
+    """Everything that must be written about an ended call."""
+    attempt, result, decision = ending.attempt, ending.result, ending.decision
     turn, error, confirmation = attempt.turn, result.error, attempt.confirmation
-    return AuditEntry(
+    tenant, run_id, call_id, tool_id = turn.tenant, turn.run_id, attempt.call_id, attempt.tool_id
+    input_digest, duration_ms, is_executed = input_hash(attempt), result.meta.duration_ms, decision == "executed"
+    parent_call_id = attempt.parent.call_id if attempt.parent is not None else ""
+    call = None
+    if not ending.is_same_call:
+        text = ending.body.decode()
+        call = CallRecord(
+            tenant=tenant,
+            session_id=turn.conversation_id,
+            call_id=call_id,
+            turn=turn.number,
+            run_id=run_id,
+            tool=tool_id,
+            origin=attempt.call.origin,
+            caller=attempt.caller,
+            raw=attempt.raw if attempt.step != "size" else attempt.raw[:TOO_LARGE_KEPT],
+            input_digest=input_digest,
+            result=ending.envelope(),
+            ok=result.ok,
+            error_type=error.type.value if error is not None else "",
+            step=attempt.step,
+            executed=is_executed,
+            duration_ms=duration_ms,
+            chars=len(text),
+            tokens=estimator.estimate(text),
+            effect_id=attempt.effect.effect_id if attempt.effect is not None else "",
+            parent_call_id=parent_call_id,
+            variant=attempt.variant,
+            created_at=attempt.started_at,
+        )
+    entry = AuditEntry(
         id=ids.new("aud"),
-        tenant=turn.tenant,
-        request_id=turn.request_id or turn.run_id or attempt.call_id,
-        tool_name=attempt.tool_id,
-        input_hash=attempt.digest or input_hash(attempt),
+        tenant=tenant,
+        request_id=turn.request_id or run_id or call_id,
+        tool_name=tool_id,
+        input_hash=input_digest,
         output_hash=ending.output_hash(),
         success=result.ok,
-        duration_ms=result.meta.duration_ms,
+        duration_ms=duration_ms,
         created_at=to_iso(attempt.started_at),
         error=_error_text(error) if error is not None else None,
         session_id=turn.session_id,
-        call_id=attempt.call_id,
-        parent_call_id=attempt.parent.call_id if attempt.parent is not None else "",
-        run_id=turn.run_id,
+        call_id=call_id,
+        parent_call_id=parent_call_id,
+        run_id=run_id,
         caller=attempt.caller,
         actor=turn.actor,
-        decision=ending.decision,
+        decision=decision,
         reason=f"{attempt.step}: {attempt.operator}" if attempt.operator else attempt.step,
         evidence=attempt.evidence,
         intents=tuple(intent.type for intent in result.intents) if result.intents else (),
-        approver=confirmation.decided_by if confirmation is not None and ending.decision == "executed" else "",
+        approver=confirmation.decided_by if confirmation is not None and is_executed else "",
         effect_key=attempt.key,
         variant=attempt.variant,
-        registry_version=turn.surface.registry.version,
+        registry_version=result.meta.registry_version,
     )
+    return Closing(call=call, entry=entry, transition=ending.transition, charges=ending.charges)
 
 
 def _error_text(error: ErrorInfo) -> str:

@@ -21,6 +21,7 @@ class Entry:
         "guards",
         "in_mode",
         "is_action",
+        "is_blocking",
         "is_guarded",
         "limits",
         "spec",
@@ -37,6 +38,9 @@ class Entry:
         self.in_mode = mode in self.spec.modes
         self.limits = limits
         self.is_action = self.spec.category is Category.ACTION
+        blocking = self.spec.policy.blocking
+        self.is_blocking = self.is_action if blocking is None else blocking
+        """Whether a handler that is no coroutine gets a thread."""
         self.turn_budgets: tuple[Budget, ...] = tuple(budget for budget in limits.budgets if budget.by == TURN)
         self.stored_budgets: tuple[Budget, ...] = tuple(budget for budget in limits.budgets if budget.by != TURN)
         guards = {

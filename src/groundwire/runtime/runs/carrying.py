@@ -1,10 +1,8 @@
 """Carrying out the calls of one reply: what only looks runs together, actions one after another in the order given."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
-
-from msgspec import Struct
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeAlias
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, ResultItem
@@ -20,56 +18,55 @@ Carried: TypeAlias = tuple[ToolResult, Confirmation | None]
 Execute: TypeAlias = Callable[[Turn, ToolCall], Awaitable[Carried]]
 
 
-class Batch(Struct, frozen=True, kw_only=True):
-    """The calls of one reply by their places: actions, and those that only look.
+class Batch:
+    """The calls of one reply, and what became of them: None for one that was not begun.
 
     `is_unguarded`: nothing but its reservation stands between each call and what it does.
     """
 
-    calls: Sequence[CallItem]
-    actions: list[int]
-    others: list[int]
-    is_unguarded: bool
+    __slots__ = ("actions", "calls", "done", "is_unguarded", "others")
+
+    def __init__(self, turn: Turn, calls: Sequence[CallItem]) -> None:
+        self.calls = calls
+        self.done: list[Carried | None] = [None] * len(calls)
+        self.actions: list[int] = []
+        self.others: list[int] = []
+        is_guarded = False
+        for place, item in enumerate(calls):
+            entry = turn.find(item.call.name)
+            if entry is not None and entry.is_action:
+                self.actions.append(place)
+                is_guarded |= entry.is_guarded
+            else:
+                self.others.append(place)
+        self.is_unguarded = not (self.others or is_guarded)
 
 
-def sort_calls(turn: Turn, calls: Sequence[CallItem]) -> Batch:
-    actions: list[int] = []
-    others: list[int] = []
-    is_guarded = False
-    for place, item in enumerate(calls):
-        entry = turn.find(item.call.name)
-        if entry is not None and entry.is_action:
-            actions.append(place)
-            is_guarded |= entry.is_guarded
-        else:
-            others.append(place)
-    return Batch(calls=calls, actions=actions, others=others, is_unguarded=not (others or is_guarded))
+def carry_out(execute: Execute, turn: Turn, batch: Batch, settings: RunSettings) -> Coroutine[Any, Any, None]:
+    """Fill in what is done. An action that comes after one that waits is not begun."""
+    if batch.others and len(batch.calls) > 1:
+        return _together(execute, turn, batch, settings)
+    return _one_by_one(execute, turn, batch, batch.actions or batch.others, settings)
 
 
-async def carry_out(execute: Execute, turn: Turn, batch: Batch, settings: RunSettings) -> list[Carried | None]:
-    """One entry per call, in their order; None for an action that comes after one that waits."""
-    done: list[Carried | None] = [None] * len(batch.calls)
+async def _one_by_one(execute: Execute, turn: Turn, batch: Batch, places: Iterable[int], settings: RunSettings) -> None:
+    for place in places:
+        call = batch.calls[place].call
+        if settings.tool_call_transforms:
+            call = _corrected(call, turn, settings)
+        carried = batch.done[place] = await execute(turn, call)
+        if carried[1] is not None:
+            return
 
-    async def one_by_one(places: list[int]) -> None:
-        for place in places:
-            call = batch.calls[place].call
-            if settings.tool_call_transforms:
-                call = _corrected(call, turn, settings)
-            carried = done[place] = await execute(turn, call)
-            if carried[1] is not None:
-                return
 
-    if not batch.others or len(batch.calls) == 1:
-        await one_by_one(batch.actions or batch.others)
-        return done
+async def _together(execute: Execute, turn: Turn, batch: Batch, settings: RunSettings) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             for place in batch.others:
-                group.create_task(one_by_one([place]))
-            group.create_task(one_by_one(batch.actions))
+                group.create_task(_one_by_one(execute, turn, batch, (place,), settings))
+            group.create_task(_one_by_one(execute, turn, batch, batch.actions, settings))
     except BaseExceptionGroup as failures:  # only a store can fail here, and one reason is enough
         raise failures.exceptions[0] from None
-    return done
 
 
 def shown_item(call: ToolCall, result: ToolResult, settings: RunSettings) -> ResultItem:

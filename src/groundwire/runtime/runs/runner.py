@@ -31,7 +31,7 @@ from groundwire.contracts.runs import (
 from groundwire.runtime.finishing import see_through
 from groundwire.runtime.ledger import run_overtaken
 from groundwire.runtime.runs.asking import TIME_UP, as_the_model_said, ask, mark_of, with_new_ids, with_sane_usage
-from groundwire.runtime.runs.carrying import Execute, carry_out, shown_item, sort_calls
+from groundwire.runtime.runs.carrying import Batch, Execute, carry_out, shown_item
 from groundwire.runtime.runs.judging import (
     CARRY,
     GO_ON,
@@ -265,15 +265,15 @@ class Runner:
             taken = {tool.spec.wire_name for tool in turn.offered()}
             clients = {tool.name for tool in clients_among(state.options, taken)}
             calls = tuple(item for item in calls if item.call.name not in clients)
-        batch = sort_calls(turn, calls)
+        batch = Batch(turn, calls)
         # What was said is written before anything happens that cannot be repeated: with its reservation, or first.
         if not (self._has_one_store and batch.is_unguarded):
             await self._write(state)
-        done = await carry_out(self._execute, turn, batch, settings)
+        await carry_out(self._execute, turn, batch, settings)
         await self._after_batch(turn)
         items: list[Item] = []
         waiting: dict[str, str] = {}
-        for item, carried in zip(calls, done, strict=True):
+        for item, carried in zip(calls, batch.done, strict=True):
             if carried is None:
                 continue
             if carried[1] is not None:
