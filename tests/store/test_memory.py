@@ -98,6 +98,48 @@ async def test_large_runs_push_out_older_ones_that_have_ended():
     assert [found.run_id for found in await store.list_runs("acme")] == ["going_on"]
 
 
+async def test_ended_runs_of_no_session_take_eight_mebibytes_and_those_of_a_session_more():
+    store = MemoryStore()
+    mebibyte = b"x" * 1024 * 1024
+    for number in range(12):
+        await store.create_run(run(f"alone {number}", session_id="", outcome="completed"), run_entries(1, mebibyte))
+        await store.create_run(run(f"joined {number}", outcome="completed"), run_entries(1, mebibyte))
+        if number == 7:
+            assert len(await store.list_runs("acme")) == 16
+    left = [found.run_id for found in await store.list_runs("acme")]
+    assert [name for name in left if name.startswith("alone")] == [
+        f"alone {number}" for number in reversed(range(4, 12))
+    ]
+    assert [name for name in left if name.startswith("joined")] == [
+        f"joined {number}" for number in reversed(range(12))
+    ]
+
+
+async def test_a_run_that_is_larger_than_the_room_of_its_kind_pushes_out_only_its_kind():
+    store = MemoryStore()
+    await store.create_run(run("joined", outcome="completed"), run_entries(1, b"body"))
+    await store.create_run(run("alone", session_id="", outcome="completed"), run_entries(1, b"body"))
+    large = b"x" * (8 * 1024 * 1024 + 1)
+    await store.create_run(run("large", session_id="", outcome="completed"), run_entries(1, large))
+    assert [found.run_id for found in await store.list_runs("acme")] == ["large", "joined"]
+    await store.create_run(run("next", session_id="", outcome="completed"), run_entries(1, b"body"))
+    assert [found.run_id for found in await store.list_runs("acme")] == ["next", "joined"]
+
+
+async def test_calls_effects_and_audit_records_are_kept_for_the_last_four_thousand():
+    store = MemoryStore()
+    for number in range(4_000):
+        await store.reserve(reservation(str(number)))
+        await store.close(closing(str(number), transition=ending(effect(str(number)))))
+    sizes = [len(await read("acme", limit=5_000)) for read in (store.list_calls, store.list_effects, store.list_audit)]
+    assert sizes == [4_000, 4_000, 4_000]
+    await store.reserve(reservation("one more"))
+    await store.close(closing("one more", transition=ending(effect("one more"))))
+    sizes = [len(await read("acme", limit=5_000)) for read in (store.list_calls, store.list_effects, store.list_audit)]
+    assert sizes == [3_601, 3_601, 3_600]  # of the records, the one that says so is nobody's
+    assert (await verify(store)).ok
+
+
 @pytest.mark.parametrize("outcome", sorted(RESUMABLE))
 async def test_runs_that_can_be_taken_up_again_are_dropped_last(outcome):
     store = MemoryStore(max_rows=MOST)

@@ -46,6 +46,8 @@ from groundwire.store.memory_tables import bound, page
 from groundwire.store.rules import is_approved, is_lapsed, is_open
 
 _BLOB_BYTES = 64 * 1024 * 1024
+_MAX_CALLS = 4_000
+"""What a call leaves behind, its row, its effect and its audit record, takes 2 to 3 KB."""
 _RESERVED = Reserved()
 
 
@@ -58,15 +60,16 @@ class MemoryStore(MemoryKeys):
         self._max_rows = max(max_rows, 10)
         self._sessions: dict[tuple[str, str], Session] = {}
         self._artifacts: dict[str, bytes] = {}
+        self._max_calls = min(self._max_rows, _MAX_CALLS)
         self._calls: dict[tuple[str, str, str], CallRecord] = {}
-        self._effects = MemoryEffects(self._max_rows)
+        self._effects = MemoryEffects(self._max_calls)
         self._counters: dict[tuple[str, str, str], float] = {}
         self._confirmations: dict[str, Confirmation] = {}
         self._questions: dict[tuple[str, str, str, str], str] = {}
         self._blobs: dict[tuple[str, str, str], bytes] = {}
         self._blob_bytes = 0
         self._runs = MemoryRuns(self._max_rows)
-        self._audit = MemoryChain(chain or Chain(), self._max_rows)
+        self._audit = MemoryChain(chain or Chain(), self._max_calls)
         self._tables: Store | None = None
 
     @property
@@ -397,7 +400,7 @@ class MemoryStore(MemoryKeys):
         call = closing.call
         if call is not None:
             self._calls.setdefault((call.tenant, call.session_id, call.call_id), call)
-            if len(self._calls) > self._max_rows:
-                bound(self._calls, self._max_rows)
+            if len(self._calls) > self._max_calls:
+                bound(self._calls, self._max_calls)
         if closing.charges:
             self._count(closing.entry.tenant, closing.charges)

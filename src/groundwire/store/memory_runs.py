@@ -1,10 +1,10 @@
 """The runs of the memory store. They are bounded, by number and by size, except for those that go on.
 
-Those that have ended for good are dropped first, and those that could be taken up again only where that is not enough.
+Those that have ended for good are dropped first, sooner still if they were part of no conversation; those that could be
+taken up again only where that is not enough.
 """
 
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import TypeAlias
 
 import msgspec
@@ -17,16 +17,25 @@ from groundwire.store.rules import begun, check_places, run_exists
 Key: TypeAlias = tuple[str, str]
 
 _MAX_BYTES = 64 * 1024 * 1024
+_MAX_SPENT_BYTES = 8 * 1024 * 1024
+"""Of runs from which nothing goes on any more: about 500 of 20 steps each."""
 
 
 class _Kept:
     """A run: how it was created, its newest head as it was given, and its entries."""
 
-    __slots__ = ("created", "entries", "newest")
+    __slots__ = ("created", "entries", "newest", "size")
 
     def __init__(self, created: Run) -> None:
         self.created = self.newest = created
         self.entries: list[RunEntry] = []
+        self.size = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """It has ended for good, and was part of no conversation."""
+        outcome = self.newest.outcome
+        return bool(outcome) and outcome not in RESUMABLE and not self.created.session_id
 
     def head(self) -> Run:
         """Of the newest head all but RUN_CHANGES is as it was at the beginning."""
@@ -47,6 +56,7 @@ class MemoryRuns:
         self._of_sessions: dict[Key, dict[str, None]] = {}
         """The runs of each session, in the order in which they began."""
         self._bytes = 0
+        self._spent_bytes = 0
 
     def create(self, run: Run, entries: Sequence[RunEntry]) -> None:
         key = (run.tenant, run.run_id)
@@ -93,22 +103,36 @@ class MemoryRuns:
 
     def _put(self, key: Key, kept: _Kept, entries: Sequence[RunEntry]) -> None:
         kept.entries += entries
-        self._bytes += sum([len(entry.body) for entry in entries])
+        size = sum([len(entry.body) for entry in entries])
+        kept.size += size
+        self._bytes += size
+        if kept.newest.outcome and kept.is_spent:
+            self._spent_bytes += kept.size
+        if self._spent_bytes > _MAX_SPENT_BYTES:
+            self._drop_spent(key)
         if len(self._runs) > self._max_runs or self._bytes > _MAX_BYTES:
             self._make_room(key)
 
+    def _drop_spent(self, newest: Key) -> None:
+        """Let spent runs go until a tenth of their room is free, the oldest first."""
+        for key, kept in [(key, kept) for key, kept in self._runs.items() if kept.is_spent and key != newest]:
+            if self._spent_bytes <= _MAX_SPENT_BYTES * 0.9:
+                return
+            self._drop(key, kept)
+
     def _make_room(self, newest: Key) -> None:
         """Let ended runs go until a tenth is free, the oldest first."""
-        outcomes = [(key, kept.newest.outcome) for key, kept in self._runs.items() if key != newest]
-        ended = [(key, outcome in RESUMABLE) for key, outcome in outcomes if outcome]
-        for key, _ in sorted(ended, key=itemgetter(1)):
+        ended = [(key, kept) for key, kept in self._runs.items() if kept.newest.outcome and key != newest]
+        for key, kept in sorted(ended, key=lambda one: one[1].newest.outcome in RESUMABLE):
             if len(self._runs) <= self._max_runs * 0.9 and self._bytes <= _MAX_BYTES * 0.9:
                 return
-            self._drop(key)
+            self._drop(key, kept)
 
-    def _drop(self, key: Key) -> None:
-        kept = self._runs.pop(key)
-        self._bytes -= sum(len(entry.body) for entry in kept.entries)
+    def _drop(self, key: Key, kept: _Kept) -> None:
+        del self._runs[key]
+        self._bytes -= kept.size
+        if kept.is_spent:
+            self._spent_bytes -= kept.size
         session = (kept.created.tenant, kept.created.session_id)
         if session in self._of_sessions:
             del self._of_sessions[session][kept.created.run_id]
