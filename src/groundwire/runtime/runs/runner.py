@@ -185,7 +185,7 @@ class Runner:
             reply=said,
             kept=judgement.keep,
             fault=judgement.fault if isinstance(judgement, Repair) else "",
-            duration_ms=round((self._clock.monotonic() - began) * 1000, 3),
+            duration_ms=round((self._clock.monotonic() - began) * 1_000_000) / 1000,  # to the microsecond
             cost=self._cost(state, said),
         )
         try:
