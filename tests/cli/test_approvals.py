@@ -10,14 +10,14 @@ def question(project, run, run_json, confirmed_tool):
     confirmed_tool()
     assert run("call", "wipe_disk", '{"text": "\\u001b[2J"}', "--session", "s1").exit_code == 1
     (waiting,) = run_json("approvals", "list")
-    return waiting["confirmation_id"]
+    return waiting["confirmationId"]
 
 
 def test_a_question_shows_what_will_be_done(question, run, run_json):
     (waiting,) = run_json("approvals", "list")
-    assert (waiting["tool"], waiting["session_id"], waiting["status"]) == ("wipe_disk", "s1", "pending")
+    assert (waiting["tool"], waiting["sessionId"], waiting["status"]) == ("wipe_disk", "s1", "pending")
     assert waiting["arguments"] == {"text": "\x1b[2J"}
-    assert waiting["expires_at"].endswith("Z")
+    assert waiting["expiresAt"].endswith("Z")
     assert waiting["expired"] is False
     line = run("approvals", "list", color=True).stdout.splitlines()[1]
     assert line.startswith(f"{question}  pending  wipe_disk  s1")
@@ -29,7 +29,7 @@ def test_an_approved_call_passes_once(question, run, run_json):
     args = ("call", "wipe_disk", '{"text": "\\u001b[2J"}', "--session", "s1")
     assert run("approvals", "approve", question, "--by", "ann", "--note", "seen").exit_code == 0
     (approved,) = run_json("approvals", "list", "--status", "approved")
-    assert (approved["decided_by"], approved["note"]) == ("ann", "seen")
+    assert (approved["decidedBy"], approved["note"]) == ("ann", "seen")
     assert run(*args).exit_code == 0
     assert Path("ran.txt").read_text() == "x"
     assert [item["status"] for item in run_json("approvals", "list", "--status", "all")] == ["spent"]
@@ -40,7 +40,7 @@ def test_an_approved_call_passes_once(question, run, run_json):
 def test_a_denied_call_stays_refused(question, run, run_json):
     assert run("approvals", "deny", question).exit_code == 0
     (denied,) = run_json("approvals", "list", "--status", "denied")
-    assert denied["decided_by"] == getpass.getuser()
+    assert denied["decidedBy"] == getpass.getuser()
     assert run("call", "wipe_disk", '{"text": "\\u001b[2J"}', "--session", "s1").exit_code == 1
     assert not Path("ran.txt").exists()
 
@@ -49,7 +49,7 @@ def test_a_question_is_decided_once(question, run):
     assert run("approvals", "deny", question).exit_code == 0
     again = run("approvals", "approve", question)
     assert again.exit_code == 1
-    assert again.stderr.startswith("error[not_found]:")
+    assert again.stderr.startswith("error[already_decided]:")
 
 
 def test_an_expired_question_is_shown_as_expired_and_cannot_be_approved(project, run, run_json, confirmed_tool):
@@ -60,7 +60,7 @@ def test_an_expired_question_is_shown_as_expired_and_cannot_be_approved(project,
     (expired,) = run_json("approvals", "list", "--status", "all")
     assert expired["expired"] is True
     assert "  expired  " in run("approvals", "list", "--status", "all").stdout
-    assert run("approvals", "approve", expired["confirmation_id"]).exit_code == 1
+    assert run("approvals", "approve", expired["confirmationId"]).exit_code == 1
 
 
 def test_tenants_do_not_see_each_other(question, run, run_json):

@@ -62,7 +62,7 @@ def test_a_changed_record_is_named(recorded, run):
     assert (problem["kind"], problem["seq"]) == ("changed", 2)
     readable = run("audit", "verify")
     assert readable.exit_code == 1
-    assert f"record 2 ({problem['record_id']}): changed" in readable.stdout
+    assert f"record 2 ({problem['recordId']}): changed" in readable.stdout
 
 
 def test_a_removed_record_is_named(recorded, run):

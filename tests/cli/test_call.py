@@ -117,7 +117,7 @@ def test_mode_and_session_reach_the_call(project, run, run_json, add_tool):
     add_tool("typed_only", "def execute(): return 1\n", modes=["text"])
     refused = run("call", "typed_only", "--mode", "voice", "--session", "s1", "--json")
     assert json.loads(refused.stdout)["error"]["type"] == "MODE_RESTRICTED"
-    assert [(session["session_id"], session["mode"]) for session in run_json("sessions", "list")] == [("s1", "voice")]
+    assert [(session["sessionId"], session["mode"]) for session in run_json("sessions", "list")] == [("s1", "voice")]
 
 
 def test_a_tool_that_models_do_not_see_is_there_for_the_operator_only(project, run, add_tool):

@@ -101,7 +101,7 @@ def test_a_session_is_gone_on_with(project, run, script):
     assert said == ["One.\n", "Two.\n", "Three.\n"]
     assert run("chat", "-m", "on").stdout == "One.\n"
     listed = run("sessions", "list", "--json").stdout
-    assert '"session_id":"s1"' in listed
+    assert '"sessionId":"s1"' in listed
 
 
 @pytest.mark.parametrize("as_file", [True, False])

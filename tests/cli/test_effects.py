@@ -20,7 +20,7 @@ def unknown(project, run, run_json, add_tool):
     add_tool("crash", CRASH, category="action")
     assert run("call", "crash", "--idempotency-key", "k").exit_code == 1
     (effect,) = run_json("effects", "list", "--status", "unknown")
-    return effect["effect_id"]
+    return effect["effectId"]
 
 
 def call(run):
@@ -33,7 +33,7 @@ def test_effects_are_listed_with_their_state(project, run, run_json):
     (effect,) = run_json("effects", "list")
     assert (effect["tool"], effect["status"]) == ("send_note", "settled")
     assert effect["result"]["data"]["text"] == "hi"
-    assert effect["updated_at"].endswith("Z")
+    assert effect["updatedAt"].endswith("Z")
     assert run_json("effects", "list", "--status", "unknown") == []
     assert "settled  send_note" in run("effects", "list").stdout
 
@@ -45,7 +45,7 @@ def test_what_happened_is_settled_with_the_result_that_a_person_gives(unknown, r
     code, envelope = call(run)
     assert (code, envelope["data"], envelope["meta"]["replayed"]) == (0, {"n": 1}, True)
     (effect,) = run_json("effects", "list")
-    assert (effect["status"], effect["decided_by"], effect["note"]) == ("settled", "ann", "saw it")
+    assert (effect["status"], effect["decidedBy"], effect["note"]) == ("settled", "ann", "saw it")
     assert Path("ran.txt").read_text() == "x"
 
 
@@ -65,7 +65,7 @@ def test_a_settled_effect_is_not_decided_again(unknown, run):
     run("effects", "reconcile", unknown, "--happened")
     result = run("effects", "reconcile", unknown, "--not-happened")
     assert result.exit_code == 1
-    assert result.stderr.startswith("error[not_found]:")
+    assert result.stderr.startswith("error[already_decided]:")
 
 
 @pytest.mark.parametrize(
@@ -95,5 +95,5 @@ def test_the_reservation_of_a_process_that_died_is_listed_as_unknown(project, ru
     (effect,) = run_json("effects", "list", "--status", "unknown")
     assert run_json("effects", "list", "--status", "reserved") == []
     assert [found["status"] for found in run_json("effects", "list")] == ["unknown"]
-    assert run("effects", "reconcile", effect["effect_id"], "--not-happened").exit_code == 0
+    assert run("effects", "reconcile", effect["effectId"], "--not-happened").exit_code == 0
     assert run_json("effects", "list") == []

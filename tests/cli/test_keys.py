@@ -53,14 +53,14 @@ def test_a_key_is_as_it_was_asked_for(create, run_json):
     assert run_json("keys", "list") == []
     (key,) = run_json("keys", "list", "--tenant", "acme")
     assert (key["name"], key["scopes"], key["state"]) == ("ci", ["models", "api"], "active")
-    assert (key["models"], key["tools"], key["default_tools"]) == (["openai/*", "cheap"], ["kb.*"], ["kb.search"])
+    assert (key["models"], key["tools"], key["defaultTools"]) == (["openai/*", "cheap"], ["kb.*"], ["kb.search"])
     assert key["limits"] == [
         {"unit": "requests", "max": 60, "window": "minute", "used": 0},
         {"unit": "requests", "max": 5, "window": 30, "used": 0},
         {"unit": "tokens", "max": 1000, "window": "hour", "used": 0},
         {"unit": "money", "max": 2.5, "window": "month", "used": 0},
     ]
-    assert key["created_at"] < key["expires_at"]
+    assert key["createdAt"] < key["expiresAt"]
 
 
 def test_neither_a_list_nor_the_store_has_the_secret_or_its_digest_to_show(create, run):
@@ -85,7 +85,7 @@ def test_json_has_the_secret_once(project, run_json):
 def test_a_key_is_revoked_by_id_by_its_shown_beginning_or_by_all_of_it(create, run, run_json, by):
     create("--name", "kept")
     secret = create("--name", "lost")
-    key_id = run_json("keys", "list")[0]["key_id"]
+    key_id = run_json("keys", "list")[0]["keyId"]
     result = run("keys", "revoke", {"id": key_id, "prefix": secret[:11], "secret": secret}[by])
     assert (result.exit_code, result.stdout) == (0, f"{key_id} is revoked.\n")
     assert [(key["name"], key["state"]) for key in run_json("keys", "list")] == [

@@ -70,12 +70,12 @@ def test_calls_can_be_narrowed_to_a_session(used, run, run_json):
     assert run_json("calls", "list", "--session", "nobody") == []
     (call,) = run_json("calls", "list", "--session", "s2")
     assert call["result"]["ok"] is True
-    assert call["created_at"].endswith("Z")
+    assert call["createdAt"].endswith("Z")
 
 
 def test_sessions_are_listed_with_their_state(used, run, run_json):
     listed = run_json("sessions", "list")
-    assert {session["session_id"]: session["status"] for session in listed} == {"s1": "active", "s2": "active"}
+    assert {session["sessionId"]: session["status"] for session in listed} == {"s1": "active", "s2": "active"}
     assert run("sessions", "list").stdout.splitlines()[0].split()[:3] == ["SESSION", "STATUS", "MODE"]
 
 

@@ -181,7 +181,7 @@ def test_an_interrupt_is_quiet_and_settles_the_call(project, run_json, add_tool)
     finally:
         process.kill()
     assert (process.returncode, stdout, stderr) == (130, b"", b"")
-    assert [call["error_type"] for call in run_json("calls", "list")] == ["CANCELLED"]
+    assert [call["errorType"] for call in run_json("calls", "list")] == ["CANCELLED"]
     assert [effect["status"] for effect in run_json("effects", "list")] == ["unknown"]
 
 

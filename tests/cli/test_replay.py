@@ -118,7 +118,7 @@ def test_a_missing_call_is_carried_out_once_if_that_is_wanted(weather_run, run, 
     assert '  ! send_note {"text":"hi"} is not in the record, and was carried out' in replayed.stdout.splitlines()
     assert [effect["tool"] for effect in run_json("effects", "list")] == ["send_note"]
     assert [call["tool"] for call in run_json("calls", "list")] == ["send_note", "get_weather"]
-    assert [row["run_id"] for row in run_json("runs", "list")] == [weather_run]
+    assert [row["runId"] for row in run_json("runs", "list")] == [weather_run]
 
 
 def test_executing_without_a_change_is_a_mistake(weather_run, run):

@@ -9,9 +9,9 @@ WEATHER = Answer("Let me look.", calls=(Ask("get_weather", {"city": "Oslo"}, cal
 
 def test_runs_are_listed_newest_first_and_page_by_page(project, record, run_json, run):
     first, second, third = (record(f"Hello {name}", f"Hi {name}.").run_id for name in "abc")
-    assert [row["run_id"] for row in run_json("runs", "list")] == [third, second, first]
-    assert [row["run_id"] for row in run_json("runs", "list", "--limit", "1")] == [third]
-    assert [row["run_id"] for row in run_json("runs", "list", "--limit", "1", "--before", third)] == [second]
+    assert [row["runId"] for row in run_json("runs", "list")] == [third, second, first]
+    assert [row["runId"] for row in run_json("runs", "list", "--limit", "1")] == [third]
+    assert [row["runId"] for row in run_json("runs", "list", "--limit", "1", "--before", third)] == [second]
     shown = run("runs", "list").stdout.splitlines()
     assert shown[0].split() == ["TIME", "RUN", "SESSION", "MODEL", "OUTCOME", "TEXT"]
     assert shown[1].split()[1:] == [third, "-", "sim/recorded", "completed", "Hi", "c."]
@@ -20,7 +20,7 @@ def test_runs_are_listed_newest_first_and_page_by_page(project, record, run_json
 def test_runs_can_be_narrowed_to_a_session(project, record, run_json):
     kept = record("Hello", "Hi.", session="s1").run_id
     record("Hello", "Hi.", session="s2")
-    assert [row["run_id"] for row in run_json("runs", "list", "--session", "s1")] == [kept]
+    assert [row["runId"] for row in run_json("runs", "list", "--session", "s1")] == [kept]
 
 
 @pytest.mark.requirement("C-037")
@@ -75,7 +75,7 @@ def test_json_has_the_entries_and_the_stored_calls(project, record, run_json):
         "answered",
         "ended",
     ]
-    assert [(call["tool"], call["call_id"]) for call in shown["calls"]] == [("get_weather", "call_1")]
+    assert [(call["tool"], call["callId"]) for call in shown["calls"]] == [("get_weather", "call_1")]
 
 
 def test_a_text_cannot_steer_the_terminal(project, record, run):

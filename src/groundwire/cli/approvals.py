@@ -37,13 +37,14 @@ def approvals() -> None:
 def list_approvals(status: str, limit: int, tenant: str, *, as_json: bool) -> None:
     """List what waits for an answer, or was answered."""
     from groundwire.cli.opening import read
-    from groundwire.cli.records import show_record, show_time
+    from groundwire.cli.records import show_time
     from groundwire.contracts.records import ConfirmationStatus
+    from groundwire.runtime.showing import show_approval
 
     wanted = None if status == "all" else ConfirmationStatus(status)
     found = read(lambda runtime: runtime.approvals(status=wanted, tenant=tenant, limit=limit))
     if as_json:
-        print_json([show_record(item) | {"expired": _is_expired(item)} for item in found])
+        print_json([show_approval(item, now=time.time()) for item in found])
         return
     rows = [
         (

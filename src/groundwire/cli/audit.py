@@ -30,7 +30,7 @@ def audit() -> None:
 def list_records(limit: int, tenant: str, *, as_json: bool) -> None:
     """List records, the newest first."""
     from groundwire.cli.opening import read
-    from groundwire.cli.records import show_audit
+    from groundwire.runtime.showing import show_audit
 
     found = read(lambda runtime: runtime.store.list_audit(tenant, limit=limit))
     if as_json:
@@ -67,9 +67,8 @@ def list_records(limit: int, tenant: str, *, as_json: bool) -> None:
 @click.pass_context
 def verify(context: click.Context, checkpoint: str | None, *, as_json: bool) -> None:
     """Read the whole chain and name every record that was changed, removed or moved. Fails if there is one."""
-    import msgspec
-
     from groundwire.cli.opening import is_missing, read, read_settings
+    from groundwire.runtime.showing import show_report
 
     settings = _with_checkpoint(read_settings(), checkpoint)
     with_checkpoints = checkpoint is not None
@@ -82,7 +81,7 @@ def verify(context: click.Context, checkpoint: str | None, *, as_json: bool) -> 
     if missing and report.ok:
         _refuse_missing_store(settings)
     if as_json:
-        print_json({"ok": report.ok, **msgspec.structs.asdict(report)})
+        print_json(show_report(report))
     else:
         _show(report, with_checkpoints=with_checkpoints)
     if not report.ok:

@@ -20,7 +20,8 @@ def calls() -> None:
 def list_calls(session: str | None, limit: int, tenant: str, *, as_json: bool) -> None:
     """List calls, the newest first."""
     from groundwire.cli.opening import read
-    from groundwire.cli.records import show_record, show_time
+    from groundwire.cli.records import show_time
+    from groundwire.runtime.showing import show_record
 
     found = read(lambda runtime: runtime.store.list_calls(tenant, session_id=session, limit=limit))
     if as_json:

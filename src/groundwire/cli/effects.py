@@ -32,8 +32,9 @@ def effects() -> None:
 def list_effects(status: str, limit: int, tenant: str, *, as_json: bool) -> None:
     """List the effects of actions. Those that are `unknown` wait for a decision."""
     from groundwire.cli.opening import read
-    from groundwire.cli.records import show_record, show_time
+    from groundwire.cli.records import show_time
     from groundwire.contracts.records import EffectStatus
+    from groundwire.runtime.showing import show_record
 
     wanted = None if status == "all" else EffectStatus(status)
     found = read(lambda runtime: runtime.effects(status=wanted, tenant=tenant, limit=limit))

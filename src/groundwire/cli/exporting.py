@@ -12,8 +12,8 @@ import click
 import msgspec
 
 from groundwire.cli.opening import read
-from groundwire.cli.records import show_audit
 from groundwire.contracts.records import UnreadableRecord
+from groundwire.runtime.showing import show_audit
 
 if TYPE_CHECKING:
     from groundwire.assembly import Runtime

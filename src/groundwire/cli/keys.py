@@ -173,7 +173,7 @@ def revoke(name: str, tenant: str) -> None:
 
 def _show(key: "ApiKey", used: list[float] | None = None) -> dict[str, Any]:
     """All fields of a key but the digest of its secret."""
-    from groundwire.cli.records import show_record
+    from groundwire.runtime.showing import show_record
 
     fields = show_record(key)
     del fields["digest"]

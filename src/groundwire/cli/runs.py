@@ -34,7 +34,8 @@ def runs() -> None:
 def list_runs(session: str | None, before: str, limit: int, tenant: str, *, as_json: bool) -> None:
     """List runs, the newest first."""
     from groundwire.cli.opening import read
-    from groundwire.cli.records import show_record, show_time
+    from groundwire.cli.records import show_time
+    from groundwire.runtime.showing import show_record
 
     found = read(lambda runtime: runtime.store.list_runs(tenant, session_id=session, before=before, limit=limit))
     if as_json:
@@ -62,13 +63,12 @@ def list_runs(session: str | None, before: str, limit: int, tenant: str, *, as_j
 def show_run(run_id: str, tenant: str, *, as_json: bool) -> None:
     """Tell what happened in a run. Long results are shortened here; --json has everything, the stored calls too."""
     from groundwire.cli.opening import read
-    from groundwire.cli.records import show_record
     from groundwire.runtime.runs.traces import read_trace
+    from groundwire.runtime.showing import show_trace
 
     trace = read(lambda runtime: read_trace(runtime.store, tenant, run_id))
     if as_json:
-        calls = [show_record(record) for record in trace.calls]
-        print_json({"run": show_record(trace.run), "entries": trace.entries, "calls": calls})
+        print_json(show_trace(trace))
         return
     for line in _tell(trace):
         print_text(clean(line))

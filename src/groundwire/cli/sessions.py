@@ -19,7 +19,8 @@ def sessions() -> None:
 def list_sessions(limit: int, tenant: str, *, as_json: bool) -> None:
     """List sessions, the newest first."""
     from groundwire.cli.opening import read
-    from groundwire.cli.records import show_record, show_time
+    from groundwire.cli.records import show_time
+    from groundwire.runtime.showing import show_record
 
     found = read(lambda runtime: runtime.store.list_sessions(tenant, limit=limit))
     if as_json:

@@ -13,7 +13,8 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     ├─ ProviderError         a model's provider refused or failed; `failure` says how
     ├─ StoreError            the store refused or cannot do something
     │  └─ StoreUnavailable   the store cannot be reached now
-    ├─ NotFound              an approval, effect, session or key that was asked for does not exist, or was decided before
+    ├─ NotFound              an approval, effect, session or key that was asked for does not exist
+    │  └─ AlreadyDecided     it does, but cannot be decided: somebody has, or its time has run out
     └─ AccessError           a request to a server is not let in
        ├─ KeyMissing         it carries no key, and the server wants one
        ├─ KeyUnknown         nobody has made the key that it carries
@@ -180,6 +181,10 @@ class StoreUnavailable(StoreError):
 
 class NotFound(GroundwireError):
     code = "not_found"
+
+
+class AlreadyDecided(NotFound):
+    code = "already_decided"
 
 
 class AccessError(GroundwireError):

@@ -4,7 +4,7 @@ import msgspec
 
 from groundwire.contracts.audit import RETENTION_KIND
 from groundwire.contracts.canonical import JsonObject, digest, digest_bytes
-from groundwire.contracts.errors import ConfigError, NotFound
+from groundwire.contracts.errors import AlreadyDecided, ConfigError, NotFound
 from groundwire.contracts.ports import Clock, Ids, Store
 from groundwire.contracts.records import (
     Agreement,
@@ -29,10 +29,19 @@ class Desk:
         self._clock = clock
         self._ids = ids
 
-    async def questions(self, tenant: str, status: ConfirmationStatus | None, limit: int) -> list[Confirmation]:
-        found = await self._store.list_confirmations(tenant, status=status, limit=limit)
+    async def questions(
+        self, tenant: str, status: ConfirmationStatus | None, before: str, limit: int
+    ) -> list[Confirmation]:
+        if status is not ConfirmationStatus.PENDING:
+            return await self._store.list_confirmations(tenant, status=status, before=before, limit=limit)
         now = self._clock.now()
-        return [item for item in found if status is not ConfirmationStatus.PENDING or item.expires_at > now]
+        waiting: list[Confirmation] = []
+        while True:
+            found = await self._store.list_confirmations(tenant, status=status, before=before, limit=limit)
+            waiting += [item for item in found if item.expires_at > now]
+            if len(found) < limit or len(waiting) >= limit:
+                return waiting[:limit]
+            before = found[-1].confirmation_id
 
     async def decide(
         self,
@@ -69,7 +78,7 @@ class Desk:
                 decided, arguments=instead.arguments, input_digest=instead.input_digest, edited=True
             )
         state = "expired" if question.status is ConfirmationStatus.PENDING else question.status.value
-        raise NotFound(f"approval {confirmation_id!r} cannot be decided: it is {state}")
+        raise AlreadyDecided(f"approval {confirmation_id!r} cannot be decided: it is {state}")
 
     async def reconcile(self, tenant: str, effect_id: str, result: ToolResult | None, *, by: str, note: str) -> None:
         """With a result, the effect happened; without, it did not and its key is free again."""
@@ -79,7 +88,7 @@ class Desk:
             raise NotFound(f"there is no effect {effect_id!r}", hint="groundwire effects list")
         closing = self._decision(effect, result, by=by, note=note)
         if not await self._store.decide_effect(tenant, effect_id, closing, by=by):
-            raise NotFound(f"effect {effect_id!r} is {effect.status.value}; only unknown effects are decided")
+            raise AlreadyDecided(f"effect {effect_id!r} is {effect.status.value}; only unknown effects are decided")
 
     async def prune(self, older_than_seconds: float, *, by: str) -> int:
         check_person(by, "")

@@ -282,18 +282,19 @@ class Runtime:
         *,
         status: ConfirmationStatus | None = ConfirmationStatus.PENDING,
         tenant: str = "default",
+        before: str = "",
         limit: int = 50,
     ) -> list[Confirmation]:
         """Questions to people, newest first. Those that have run out are not pending any more."""
         await self.open()
-        return await self._desk.questions(tenant, status, limit)
+        return await self._desk.questions(tenant, status, before, limit)
 
     async def effects(
-        self, *, status: EffectStatus | None = None, tenant: str = "default", limit: int = 50
+        self, *, status: EffectStatus | None = None, tenant: str = "default", before: str = "", limit: int = 50
     ) -> list[Effect]:
         """The ledger, newest first. Reservations of those who died are unknown."""
         await self.open()
-        return await self.store.list_effects(tenant, status=status, limit=limit, now=self.clock.now())
+        return await self.store.list_effects(tenant, status=status, before=before, limit=limit, now=self.clock.now())
 
     async def reconcile(
         self,

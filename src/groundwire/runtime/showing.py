@@ -1,0 +1,76 @@
+"""Stored records as JSON, the same for every listing: names in camelCase, times in ISO 8601, envelopes as what they are.
+
+Audit records keep the form that is fixed for them. Knows neither who asks nor where it is shown.
+"""
+
+import msgspec
+from msgspec.structs import asdict
+
+from groundwire.contracts.audit import ChainReport
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.records import AuditRecord, Confirmation, ConfirmationStatus, UnreadableRecord
+from groundwire.runtime.clock import to_iso
+from groundwire.runtime.runs.traces import Trace
+
+_OPEN = (ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED)
+
+
+def show_record(record: msgspec.Struct) -> JsonObject:
+    """All fields of a session, call, effect, approval or run."""
+    return {shown_name(name): _show_field(name, value) for name, value in asdict(record).items()}
+
+
+def show_approval(question: Confirmation, *, now: float) -> JsonObject:
+    """With whether its time has run out, which the store does not know."""
+    return {**show_record(question), "expired": question.status in _OPEN and question.expires_at <= now}
+
+
+def show_trace(trace: Trace) -> JsonObject:
+    """A run with its entries, in the form of the canonical conversation, and its calls."""
+    calls = [show_record(call) for call in trace.calls]
+    return {"run": show_record(trace.run), "entries": msgspec.to_builtins(trace.entries), "calls": [*calls]}
+
+
+def show_audit(record: AuditRecord | UnreadableRecord) -> JsonObject:
+    """A record of the chain with its entry's fields beside its own."""
+    if isinstance(record, UnreadableRecord):
+        return {"seq": record.seq, "id": record.record_id, "unreadable": record.reason}
+    place: JsonObject = {"seq": record.seq, "previous_hash": record.previous_hash, "hash": record.hash}
+    entry: JsonObject = msgspec.to_builtins(record.entry)
+    return place | entry
+
+
+def show_report(report: ChainReport) -> JsonObject:
+    """What reading the whole chain has shown."""
+    return {
+        "ok": report.ok,
+        "records": report.records,
+        "firstSeq": report.first_seq,
+        "head": msgspec.to_builtins(report.head),
+        "keyed": report.keyed,
+        "checkpoint": report.checkpoint,
+        "problems": [show_record(problem) for problem in report.problems],
+    }
+
+
+def _show_field(name: str, value: object) -> JsonValue:
+    if is_time(name):
+        return to_iso(value) if isinstance(value, (int, float)) and value else None
+    if isinstance(value, bytes):
+        try:
+            decoded: JsonValue = msgspec.json.decode(value)
+            return decoded
+        except (msgspec.DecodeError, UnicodeError):
+            return value.decode("utf-8", "backslashreplace")
+    shown: JsonValue = msgspec.to_builtins(value)
+    return shown
+
+
+def is_time(name: str) -> bool:
+    """Whether a field of that name holds seconds since the epoch."""
+    return name.endswith("_at") or name == "lease_until"
+
+
+def shown_name(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
