@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run demo test check bench bench-gateway conformance requirements docs format clean rebuild
+.PHONY: fuzz help setup run demo test check bench bench-gateway conformance requirements docs format clean rebuild
 
 # The stamp holds the Python version and the folder it was made for: an environment made by another version, or copied
 # from elsewhere, is rebuilt. When PYTHON is not named, a working environment is kept whatever version made it.
@@ -82,6 +82,9 @@ bench-gateway: setup $(PEERS)/ready ## Measure the gateway beside other gateways
 
 conformance: setup ## Run the Model Context Protocol's own suite against our server (needs npx)
 	@$(BIN)/python -m scripts.mcp_conformance $(ARGS)
+
+fuzz: setup ## Hold the gateway to its own description (ARGS="-n 1000" is how hard)
+	@$(BIN)/python -m scripts.fuzz $(or $(ARGS),-n 1000)
 
 requirements: setup ## Print which requirements are proved, context or open
 	@$(BIN)/python -m scripts.requirements $(ARGS)

@@ -38,7 +38,7 @@ async def test_a_result_for_a_call_that_nobody_made_is_refused_by_its_id(gateway
         results = [{"id": call["id"], "response": {}}, {"id": "call_x", "response": {}}]
         refused = await session.post({"results": results})
         still = await session.calls()
-    assert refused.status_code == 400
+    assert refused.status_code == 404
     assert "'call_x'" in refused.json()["error"]["message"]
     assert still == [call]
 
@@ -151,13 +151,13 @@ async def test_a_client_finds_models_and_counts_tokens_below_its_session(gateway
     ("method", "path", "status"),
     [
         ("GET", "/relay/desk", 404),
-        ("POST", "/relay/desk/calls", 404),
-        ("DELETE", "/relay/desk/v1beta/models/x", 404),
+        ("POST", "/relay/desk/calls", 405),
+        ("DELETE", "/relay/desk/v1beta/models/x", 405),
         ("POST", "/relay/desk/v1beta/models/x:predict", 404),
         ("POST", "/relay/desk/v1beta/models/nobody:generateContent", 404),
-        ("GET", f"/relay/{'n' * 201}/calls", 400),
+        ("GET", f"/relay/{'n' * 201}/calls", 404),
         ("GET", f"/relay/{'n' * 200}/calls", 200),
-        ("GET", "/relay/a%00b/calls", 400),
+        ("GET", "/relay/a%00b/calls", 404),
     ],
 )
 async def test_paths_that_the_relay_does_not_have_are_named_in_geminis_form(gateway, method, path, status):

@@ -15,7 +15,9 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
     `resultTimeout` is how long a model may take for a turn that brings tool results; `maxInFlight` how many requests one
     process works on at a time before it answers 503. `relayPlaceholder` is what a relayed client reads in place of a
-    call, and `relayWait` how long its next request is held for the results.
+    call, and `relayWait` how long its next request is held for the results. When it is told to stop, it says for
+    `drainSeconds` that it is not ready and still takes requests, then takes no more, and has `shutdownSeconds` to finish
+    those that it has. `accessLog`: a line of JSON for each request on stdout.
     """
 
     host: str = DEFAULT_HOST
@@ -26,7 +28,9 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     result_timeout: Annotated[float, Meta(gt=0, le=86_400)] = 300.0
     relay_placeholder: Annotated[str, Meta(min_length=1, max_length=1000)] = "Tool call completed"
     relay_wait: Annotated[float, Meta(ge=0, le=3600)] = 30.0
+    drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 0.0
     shutdown_seconds: Annotated[int, Meta(ge=1, le=3600)] = 30
+    access_log: bool = False
 
     def __post_init__(self) -> None:
         if not self.host:

@@ -4,6 +4,11 @@ Moves bytes between codecs, models and the runtime, holds no state of its own an
 """
 
 from groundwire.gateway.answers import AnswerTable
+from groundwire.gateway.api import api_endpoints
+from groundwire.gateway.health import Health, health_endpoints
+from groundwire.gateway.metrics import metrics_endpoints
+from groundwire.gateway.nearest import Nowhere
+from groundwire.gateway.operations import model_operations, relay_operations
 from groundwire.gateway.relay_routing import relay_routes
 from groundwire.gateway.relay_sessions import RelaySessions
 from groundwire.gateway.relay_tables import RelayTables
@@ -15,12 +20,19 @@ from groundwire.gateway.threads import Threads
 
 __all__ = [
     "AnswerTable",
+    "Health",
+    "Nowhere",
     "RelaySessions",
     "RelayTables",
     "Services",
     "Steps",
     "Tables",
     "Threads",
+    "api_endpoints",
+    "health_endpoints",
+    "metrics_endpoints",
+    "model_operations",
     "model_routes",
+    "relay_operations",
     "relay_routes",
 ]

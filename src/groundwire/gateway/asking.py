@@ -30,6 +30,7 @@ from groundwire.gateway.governed import (
     tools_of,
 )
 from groundwire.gateway.services import Services
+from groundwire.providers.catalogue import UNKNOWN_MODEL
 from groundwire.runtime.policies.access import parse_names
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers
 
@@ -91,10 +92,15 @@ class ModelDoor:
         except ClientGone:
             raise
         except GroundwireError as error:
+            self._count_failure(error)
             self.refuse(exchange, error, array=asked.array)
 
     def refuse(self, exchange: Exchange, error: GroundwireError, *, array: bool = False) -> None:
         write_failure(exchange, error, self.dialect, array=array)
+
+    def _count_failure(self, error: GroundwireError) -> None:
+        if isinstance(error, ProviderError) and error.failure.code != UNKNOWN_MODEL:
+            self._services.tally.count_failure(error.failure.kind.value)
 
     async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, started: int) -> bool:
         """Not where something has to be counted, or tools of ours are wanted."""
@@ -202,6 +208,7 @@ class ModelDoor:
                     yield b"".join([await self._piece(part, question, encoder) for part in batch])
                 batch = await anext(batches, None)
         except ProviderError as error:
+            self._count_failure(error)
             yield encoder.feed(ReplyFailed(failure=error.failure))
         yield encoder.finish()
 

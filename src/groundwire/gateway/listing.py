@@ -17,7 +17,7 @@ _OWNER = "groundwire"
 
 
 class ModelList:
-    """The names of the catalogue that lead to a provider that is set up."""
+    """Models that can be asked."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -45,12 +45,10 @@ class ModelList:
         write_failure(exchange, error, _dialect_of(exchange))
 
     def _names(self, caller: Caller) -> list[str]:
-        catalogue = self._services.models.catalogue
         usable = [
             entry
-            for entry in catalogue.entries
-            if entry.provider in catalogue.providers
-            and caller.may_use_model(entry.id, *entry.aliases, f"{entry.provider}/{entry.wire_name}")
+            for entry in self._services.models.catalogue.usable()
+            if caller.may_use_model(entry.id, *entry.aliases, f"{entry.provider}/{entry.wire_name}")
         ]
         return list(dict.fromkeys(name for entry in usable for name in (entry.id, *entry.aliases)))
 

@@ -58,7 +58,8 @@ class RelayOwner:
         for place, (call_id, _) in enumerate(results):
             if call_id not in known:
                 message = f"No call with the id {call_id!r} was made in the session {session!r}."
-                raise WireError(message, path=f"results[{place}].id")
+                param = f"results[{place}].id"
+                raise Refused(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404, param=param))
         for call_id, response in results:
             result = dump(response).decode()
             if not await self._tables.add_result(tenant, session, call_id, result):

@@ -1,9 +1,10 @@
 """Paths below `/relay/{session}`: what a client that speaks Gemini looks for, and what the session's owner does."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeAlias
 
-from groundwire.contracts.errors import GroundwireError, WireError
+from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.gateway.asking import Asked
 from groundwire.gateway.failing import Refused, write_failure
@@ -11,7 +12,7 @@ from groundwire.gateway.idempotency import once
 from groundwire.gateway.listing import ModelList, TokenCount
 from groundwire.gateway.relay_owner import RelayOwner
 from groundwire.gateway.relaying import RelayDoor
-from groundwire.gateway.routing import GeminiMethods
+from groundwire.gateway.routing import GeminiMethods, names_method, names_model
 from groundwire.gateway.services import Services
 from groundwire.runtime.clock import CharsPerFour
 from groundwire.serving.exchanges import ClientGone, Exchange, Route
@@ -20,15 +21,43 @@ _BASE = "/relay/"
 _MODELS = ("v1beta/models", "v1/models")
 _MAX_NAME = 200
 
-_Action: TypeAlias = Callable[[Exchange, str, str], Awaitable[None]]
+_Action: TypeAlias = Callable[[RelayOwner, Exchange, str, str], Awaitable[None]]
+_ACTIONS: dict[tuple[str, str], _Action] = {
+    ("GET", "tools"): RelayOwner.show_tools,
+    ("PUT", "tools"): RelayOwner.set_tools,
+    ("DELETE", "tools"): RelayOwner.clear_tools,
+    ("GET", "calls"): RelayOwner.show_calls,
+    ("POST", "results"): RelayOwner.add_results,
+}
 
 
 def relay_routes(services: Services) -> list[Route]:
     paths = _RelayPaths(services)
     return [
-        Route(method=method, path=f"{_BASE}*", handler=paths.serve, refuse=_refuse)
+        Route(
+            method=method,
+            path=f"{_BASE}*",
+            handler=paths.serve,
+            refuse=_refuse,
+            accepts=partial(_is_served, method),
+            dialect="gemini",
+        )
         for method in ("GET", "PUT", "POST", "DELETE")
     ]
+
+
+def _is_served(method: str, rest: str) -> bool:
+    """Whether there is such a path below `/relay/`."""
+    below = rest.partition("/")[2]
+    base = _models_base(below)
+    if base is None:
+        return (method, below) in _ACTIONS
+    name = below.removeprefix(base).strip("/")
+    return names_method(name) if method == "POST" else method == "GET" and names_model(name)
+
+
+def _models_base(below: str) -> str | None:
+    return next((base for base in _MODELS if below == base or below.startswith(f"{base}/")), None)
 
 
 class _RelayPaths:
@@ -37,32 +66,22 @@ class _RelayPaths:
         self._door = RelayDoor(services)
         self._listing = ModelList(services)
         self._count = TokenCount("gemini", services, CharsPerFour())
-        owner = RelayOwner(services)
-        self._actions: dict[tuple[str, str], _Action] = {
-            ("GET", "tools"): owner.show_tools,
-            ("PUT", "tools"): owner.set_tools,
-            ("DELETE", "tools"): owner.clear_tools,
-            ("GET", "calls"): owner.show_calls,
-            ("POST", "results"): owner.add_results,
-        }
+        self._owner = RelayOwner(services)
 
     async def serve(self, exchange: Exchange) -> None:
         session, _, rest = exchange.path.removeprefix(_BASE).partition("/")
         try:
             if not 1 <= len(session) <= _MAX_NAME or not session.isprintable():
-                raise WireError(f"must be 1 to {_MAX_NAME} printable characters", path="session")
-            action = self._actions.get((exchange.method, rest))
-            base = next((base for base in _MODELS if rest == base or rest.startswith(f"{base}/")), None)
-            if action is not None:
-                caller = await self._services.recognize(exchange)
-                await action(exchange, caller.tenant, session)
-            elif base is not None and exchange.method == "POST":
-                await self._ask(exchange, session, f"{_BASE}{session}/{base}/")
-            elif base is not None and exchange.method == "GET":
-                await self._listing.show(exchange, "gemini", rest.removeprefix(base).strip("/"))
-            else:
-                message = f"The relay has no {exchange.method} {rest or '/'}."
+                message = f"A session's name has 1 to {_MAX_NAME} printable characters."
                 raise Refused(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404))
+            base = _models_base(rest)
+            if base is None:
+                caller = await self._services.recognize(exchange)
+                await _ACTIONS[exchange.method, rest](self._owner, exchange, caller.tenant, session)
+            elif exchange.method == "POST":
+                await self._ask(exchange, session, f"{_BASE}{session}/{base}/")
+            else:
+                await self._listing.show(exchange, "gemini", rest.removeprefix(base).strip("/"))
         except ClientGone:
             raise
         except GroundwireError as error:

@@ -3,16 +3,20 @@
 from collections.abc import Awaitable, Callable
 from urllib.parse import unquote
 
+from msgspec.structs import replace
+
 from groundwire.gateway.asking import Asked, ModelDoor
 from groundwire.gateway.gemini_sessions import GeminiSessionDoor
 from groundwire.gateway.idempotency import once
 from groundwire.gateway.listing import ModelList, TokenCount, no_such_method
+from groundwire.gateway.nearest import nearest_dialect
 from groundwire.gateway.responding import ResponsesDoor, StoredResponses
 from groundwire.gateway.services import Services
 from groundwire.runtime.clock import CharsPerFour
 from groundwire.serving.exchanges import Exchange, Handler, Refuser, Route
 
 _GEMINI_BASES = ("/v1beta/models/", "/v1/models/")
+_METHODS = frozenset({"generateContent", "streamGenerateContent", "countTokens"})
 
 
 class GeminiMethods:
@@ -56,10 +60,22 @@ def model_routes(services: Services) -> list[Route]:
     ]
     for base in _GEMINI_BASES:
         methods = GeminiMethods(gemini.serve, TokenCount("gemini", services, estimator), base)
-        routes.append(_post(f"{base}*", once(methods.serve, "gemini", services), gemini.refuse))
-        routes.append(Route(method="GET", path=f"{base}*", handler=listing.serve, refuse=listing.refuse))
+        served = once(methods.serve, "gemini", services)
+        routes.append(replace(_post(f"{base}*", served, gemini.refuse), accepts=names_method))
+        listed = Route(method="GET", path=f"{base}*", handler=listing.serve, refuse=listing.refuse)
+        routes.append(replace(listed, accepts=names_model))
         routes.append(Route(method="GET", path=base.rstrip("/"), handler=listing.serve, refuse=listing.refuse))
-    return routes
+    return [replace(route, dialect=nearest_dialect(route.path) or "") for route in routes]
+
+
+def names_method(rest: str) -> bool:
+    """Whether a path below the models asks one for something."""
+    return ":" in rest
+
+
+def names_model(rest: str) -> bool:
+    """Whether it asks about one."""
+    return unquote(rest).rpartition(":")[2] not in _METHODS
 
 
 def _post(path: str, handler: Handler, refuse: Refuser) -> Route:

@@ -18,6 +18,7 @@ from groundwire.gateway.threads import Threads
 from groundwire.providers.router import ModelRouter
 from groundwire.serving.exchanges import Exchange
 from groundwire.serving.keys import KeyRing
+from groundwire.serving.tallies import Tally
 
 _CHARS = 4
 """So many characters are a token, roughly."""
@@ -37,6 +38,7 @@ class Services(Struct, frozen=True, kw_only=True):
     relay: RelaySessions
     relay_tables: RelayTables
     answers: AnswerTable
+    tally: Tally
 
     async def recognize(self, exchange: Exchange, scope: Scope = "models") -> Caller:
         """Who sends this request; an AccessError if it is not let in."""

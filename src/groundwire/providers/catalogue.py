@@ -161,6 +161,10 @@ class Catalogue:
             return Route(provider=self.default_provider, model=name)
         raise self._unknown(name)
 
+    def usable(self) -> list[ModelEntry]:
+        """Those that lead to a provider that is set up."""
+        return [entry for entry in self.entries if entry.provider in self.providers]
+
     def entry_of(self, name: str) -> ModelEntry | None:
         """What is known of a model; nothing, where a name leads nowhere."""
         try:

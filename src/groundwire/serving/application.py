@@ -1,20 +1,29 @@
 """The RSGI application that a server calls: exchanges go to their routes, everything else to an ASGI application.
 
-Limits how many exchanges are in work at a time. What a route answers is its own affair.
+Limits how many exchanges are in work at a time, and counts them. What a route answers is its own affair.
 """
 
 import asyncio
 import gc
 import logging
 import secrets
+import signal
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from time import perf_counter_ns
 from typing import Any
 
 from groundwire.contracts.errors import GroundwireError
-from groundwire.serving.bridge import AsgiApp, call_asgi
+from groundwire.serving.access_log import AccessLog
+from groundwire.serving.bridge import AsgiApp, AsgiCall
 from groundwire.serving.exchanges import ClientGone, Exchange, Route
+from groundwire.serving.tallies import GONE, Tally
 
 log = logging.getLogger("groundwire.serving")
+
+UNKNOWN = "other"
+"""Counts requests for paths that are not served: each by its own name would be without end."""
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 
 
 class Overloaded(GroundwireError):
@@ -33,17 +42,26 @@ class Application:
         opening: Callable[[], Awaitable[None]],
         closing: Callable[[], Awaitable[None]],
         max_in_flight: int = 1000,
+        tally: Tally | None = None,
+        access_log: AccessLog | None = None,
     ) -> None:
+        self.routes = tuple(routes)
         self._exact = {(route.method, route.path): route for route in routes if not route.path.endswith("*")}
+        self._exact_paths = frozenset(path for _, path in self._exact)
         self._prefixes = [(route.method, route.path[:-1], route) for route in routes if route.path.endswith("*")]
-        self._other = other
+        self.other = other
         self._opening = opening
         self._closing = closing
         self._max_in_flight = max_in_flight
-        self.in_flight = 0
+        self._access_log = access_log
+        self.tally = tally or Tally()
+        self.is_draining = False
+        """Whether it was told to stop: it still answers, but wants no more requests."""
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         if not loop.is_running():  # a server within a running program opens and closes by itself
+            with suppress(NotImplementedError, AttributeError):  # where there are no such signals
+                loop.add_signal_handler(signal.SIGUSR1, self.drain)
             loop.run_until_complete(self.open())
             _spare_the_collector()
 
@@ -57,34 +75,81 @@ class Application:
     async def close(self) -> None:
         await self._closing()
 
+    def drain(self) -> None:
+        self.is_draining = True
+
     async def __rsgi__(self, scope: Any, protocol: Any) -> None:
+        started = perf_counter_ns()
         route = None
         if scope.proto == "http":
-            route = self._exact.get((scope.method, scope.path)) or self._by_prefix(scope.method, scope.path)
+            route = self._exact.get((scope.method, scope.path)) or self._found(scope.method, scope.path)
+        request_id = f"req_{secrets.token_hex(12)}"
         if route is None:
-            await call_asgi(self._other, scope, protocol)
+            await self._call_other(scope, protocol, request_id, started)
             return
-        exchange = Exchange(scope, protocol, f"req_{secrets.token_hex(12)}")
-        if self.in_flight >= self._max_in_flight:
-            route.refuse(exchange, Overloaded(f"{self.in_flight} requests are being worked on; try again soon."))
+        exchange = Exchange(scope, protocol, request_id)
+        tally = self.tally
+        if tally.in_flight >= self._max_in_flight:
+            route.refuse(exchange, Overloaded(f"{tally.in_flight} requests are being worked on; try again soon."))
+            self._note(scope, request_id, route.label, route.dialect, exchange.status, started)
             return
-        self.in_flight += 1
+        tally.in_flight += 1
         try:
             await route.handler(exchange)
         except ClientGone:
-            pass  # there is nobody to tell
+            exchange.status = GONE  # there is nobody to tell
         except Exception:
-            log.exception("%s %s failed (%s)", exchange.method, exchange.path, exchange.request_id)
+            log.exception("%s %s failed (%s)", exchange.method, exchange.path, request_id)
             if not exchange.status:
                 route.refuse(exchange, GroundwireError("Something went wrong here; the log says what."))
         finally:
-            self.in_flight -= 1
+            tally.in_flight -= 1
+            self._note(scope, request_id, route.label, route.dialect, exchange.status or GONE, started)
 
-    def _by_prefix(self, method: str, path: str) -> Route | None:
-        for wanted, prefix, route in self._prefixes:
-            if method == wanted and path.startswith(prefix):
-                return route
+    async def _call_other(self, scope: Any, protocol: Any, request_id: str, started: int) -> None:
+        call = AsgiCall(scope, protocol, request_id)
+        self.tally.in_flight += 1
+        try:
+            await call.run(self.other)
+        except Exception:
+            log.exception("%s %s failed (%s)", scope.method, scope.path, request_id)
+            call.fail()
+        finally:
+            self.tally.in_flight -= 1
+            method = scope.method if scope.method in _METHODS else UNKNOWN
+            label = f"{method} {call.route}" if call.route else UNKNOWN
+            self._note(scope, request_id, label, "", call.status or GONE, started)
+
+    def _note(self, scope: Any, request_id: str, label: str, dialect: str, status: int, started: int) -> None:
+        taken = perf_counter_ns() - started
+        self.tally.count(label, dialect, status, taken)
+        if self._access_log is not None:
+            self._access_log.note(request_id, scope.method, scope.path, label, status, taken)
+
+    def _found(self, method: str, path: str) -> Route | None:
+        """By the beginning of the path; HEAD as GET, whose body the server leaves out."""
+        if path not in self._exact_paths:
+            for wanted, prefix, route in self._prefixes:
+                if method == wanted and path.startswith(prefix) and _accepts(route, path):
+                    return route
+        if method == "HEAD":
+            return self._exact.get(("GET", path)) or self._found("GET", path)
         return None
+
+
+def methods_of(routes: Sequence[Route], path: str) -> tuple[str, ...]:
+    """What a path takes, in alphabetical order; nothing where there is no such path."""
+    exact = {route.method for route in routes if route.path == path}
+    found = exact or {route.method for route in routes if _covers(route, path)}
+    return tuple(sorted(found | ({"HEAD"} if "GET" in found else set())))
+
+
+def _covers(route: Route, path: str) -> bool:
+    return route.path[-1:] == "*" and path.startswith(route.path[:-1]) and _accepts(route, path)
+
+
+def _accepts(route: Route, path: str) -> bool:
+    return route.accepts is None or route.accepts(path[len(route.path) - 1 :])
 
 
 def _spare_the_collector() -> None:

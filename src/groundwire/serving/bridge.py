@@ -7,34 +7,124 @@ from urllib.parse import quote
 
 from granian.rsgi import ProtocolClosed, WebsocketMessageType
 
+from groundwire.serving.tallies import GONE
+
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 AsgiApp: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
-
-async def call_asgi(app: AsgiApp, scope: Any, protocol: Any) -> None:
-    if scope.proto == "http":
-        await _call_http(app, scope, protocol)
-    else:
-        await _call_websocket(app, scope, protocol)
+_FAILED = b'{"error":{"code":"groundwire_error","message":"Something went wrong here; the log says what."}}'
+REQUEST_ID = "x-request-id"
+UNREADABLE = b"\xff"
 
 
-def _scope_of(scope: Any, kind: str) -> Message:
+class AsgiCall:
+    """One request on its way through an ASGI application. `status` is what was answered, 0 until then."""
+
+    def __init__(self, scope: Any, protocol: Any, request_id: str) -> None:
+        self._scope = scope
+        self._protocol = protocol
+        self._request_id = request_id
+        self._asgi_scope = _scope_of(scope, "http" if scope.proto == "http" else "websocket", request_id)
+        self._is_gone = False
+        self.status = 0
+
+    @property
+    def route(self) -> str:
+        """The path as its route is written; empty where there is no such route."""
+        path: str = getattr(self._asgi_scope.get("route"), "path", "")
+        return path.replace(":path}", "}")
+
+    async def run(self, app: AsgiApp) -> None:
+        if self._scope.proto == "http":
+            await self._run_http(app)
+        else:
+            self.status = 101
+            await _call_websocket(app, self._scope, self._protocol, self._asgi_scope)
+
+    def fail(self) -> None:
+        """Say that something went wrong, if nothing was said yet."""
+        if not self.status:
+            self.status = 500
+            headers = [("content-type", "application/json"), (REQUEST_ID, self._request_id)]
+            self._protocol.response_bytes(500, headers, _FAILED)
+
+    async def _run_http(self, app: AsgiApp) -> None:
+        protocol = self._protocol
+        pieces = protocol.__aiter__()
+        is_read = False
+        headers: list[tuple[str, str]] = []
+        started = 0
+        transport: Any = None
+
+        async def receive() -> Message:
+            nonlocal is_read
+            if is_read:
+                await protocol.client_disconnect()
+                return {"type": "http.disconnect"}
+            try:
+                return {"type": "http.request", "body": await anext(pieces), "more_body": True}
+            except StopAsyncIteration:
+                is_read = True
+                return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            nonlocal headers, started, transport
+            if message["type"] == "http.response.start":
+                started = message["status"]
+                headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"]]
+                if all(name != REQUEST_ID for name, _ in headers):
+                    headers.append((REQUEST_ID, self._request_id))
+                return
+            if message["type"] != "http.response.body":
+                return
+            self.status = started
+            body = bytes(message.get("body", b""))
+            if transport is None and not message.get("more_body", False):
+                protocol.response_bytes(started, headers, body)
+                return
+            if transport is None:
+                transport = protocol.response_stream(started, headers)
+            if body:
+                try:
+                    await transport.send_bytes(body)
+                except ProtocolClosed as error:
+                    self._is_gone = True
+                    self.status = GONE
+                    raise OSError("the client is gone") from error  # what ASGI tells an application then
+
+        try:
+            await app(self._asgi_scope, receive, send)
+        except Exception:
+            if not self._is_gone:
+                raise
+
+
+def _scope_of(scope: Any, kind: str, request_id: str) -> Message:
     return {
         "type": kind,
+        "method": scope.method,
         "asgi": {"version": "3.0", "spec_version": "2.4"},
         "http_version": scope.http_version,
         "scheme": scope.scheme if kind == "http" else scope.scheme.replace("http", "ws", 1),
         "path": scope.path,
         "raw_path": quote(scope.path).encode(),
         "root_path": "",
-        "query_string": scope.query_string.encode("latin-1"),
-        "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in scope.headers.items()],
+        "query_string": scope.query_string.encode("latin-1", "replace"),
+        "headers": _headers(scope.headers),
         "client": _address(scope.client),
         "server": _address(scope.server),
-        "state": {},
+        "state": {"request_id": request_id},
     }
+
+
+def _headers(headers: Any) -> list[tuple[bytes, bytes]]:
+    """The server gives no values that are not ASCII; who must not overlook one sees that there is something."""
+    found = [(name.encode(), value.encode()) for name, value in headers.items()]
+    names = {name for name, _ in found}
+    hidden = [name.encode() for name in headers.keys()]  # noqa: SIM118 - it is no dict
+    return [*found, *((name, UNREADABLE) for name in hidden if name not in names)]
 
 
 def _address(text: str) -> tuple[str, int] | None:
@@ -42,47 +132,7 @@ def _address(text: str) -> tuple[str, int] | None:
     return (host.strip("[]"), int(port)) if port.isdigit() else None
 
 
-async def _call_http(app: AsgiApp, scope: Any, protocol: Any) -> None:
-    pieces = protocol.__aiter__()
-    is_read = False
-    status, headers = 0, []
-    transport: Any = None
-
-    async def receive() -> Message:
-        nonlocal is_read
-        if is_read:
-            await protocol.client_disconnect()
-            return {"type": "http.disconnect"}
-        try:
-            return {"type": "http.request", "body": await anext(pieces), "more_body": True}
-        except StopAsyncIteration:
-            is_read = True
-            return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Message) -> None:
-        nonlocal status, headers, transport
-        if message["type"] == "http.response.start":
-            status = message["status"]
-            headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"]]
-            return
-        if message["type"] != "http.response.body":
-            return
-        body = bytes(message.get("body", b""))
-        if transport is None and not message.get("more_body", False):
-            protocol.response_bytes(status, headers, body)
-            return
-        if transport is None:
-            transport = protocol.response_stream(status, headers)
-        if body:
-            try:
-                await transport.send_bytes(body)
-            except ProtocolClosed as error:
-                raise OSError("the client is gone") from error  # what ASGI tells an application then
-
-    await app({**_scope_of(scope, "http"), "method": scope.method}, receive, send)
-
-
-async def _call_websocket(app: AsgiApp, scope: Any, protocol: Any) -> None:
+async def _call_websocket(app: AsgiApp, scope: Any, protocol: Any, asgi_scope: Message) -> None:
     transport: Any = None
     is_opened = False
 
@@ -113,8 +163,5 @@ async def _call_websocket(app: AsgiApp, scope: Any, protocol: Any) -> None:
                 await transport.send_str(message["text"])
 
     offered = scope.headers.get("sec-websocket-protocol") or ""
-    asgi_scope = {
-        **_scope_of(scope, "websocket"),
-        "subprotocols": [name.strip() for name in offered.split(",") if name],
-    }
+    asgi_scope["subprotocols"] = [name.strip() for name in offered.split(",") if name]
     await app(asgi_scope, receive, send)

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 from granian.rsgi import ProtocolClosed
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from groundwire.contracts.errors import GroundwireError
 
@@ -185,12 +186,22 @@ Refuser: TypeAlias = Callable[[Exchange, GroundwireError], None]
 
 
 class Route(Struct, frozen=True, kw_only=True):
-    """`path` is exact, or ends in `*` and covers all that begins so. `refuse` answers where the handler was not asked."""
+    """`path` is exact, or ends in `*` and covers all that begins so, if it `accepts` the rest.
+
+    `refuse` answers where the handler was not asked. Requests are counted under its `label` and its `dialect`.
+    """
 
     method: str
     path: str
     handler: Handler
     refuse: Refuser
+    accepts: Callable[[str], bool] | None = None
+    dialect: str = ""
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.label:
+            force_setattr(self, "label", f"{self.method} {self.path}")
 
 
 def _too_large(limit: int) -> RequestTooLarge:

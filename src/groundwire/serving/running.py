@@ -1,25 +1,34 @@
 """Running an application: on worker processes until a signal comes, or within a program that has a loop already."""
 
 import asyncio
+import logging
+import os
+import signal
 import socket
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from granian import Granian
 from granian.constants import Interfaces, Loops
 from granian.server.embed import Server
+from granian.server.mp import MPServer
 
-from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.errors import ConfigError, GroundwireError
 from groundwire.contracts.servers import ServerSettings
 from groundwire.serving.application import Application
+
+log = logging.getLogger("groundwire.serving")
 
 _BACKLOG = 1024
 
 
-def run_server(make: Callable[[], Application], settings: ServerSettings) -> None:
-    """Serve until the process is told to stop. Each worker makes an application of its own."""
-    server = Granian(
+def run_server(make: Callable[[], Application], settings: ServerSettings, check: Callable[[], object]) -> None:
+    """Serve until the process is told to stop. Each worker makes an application of its own.
+
+    On SIGHUP new workers take the place of the old ones, which finish what they have; `check` raises where the new
+    ones could not work, and then the old ones stay.
+    """
+    server = _Workers(
         "groundwire",
         address=settings.host,
         port=settings.port,
@@ -32,7 +41,34 @@ def run_server(make: Callable[[], Application], settings: ServerSettings) -> Non
         log_enabled=False,
         workers_kill_timeout=settings.shutdown_seconds,
     )
+    server.check = check
+    server.drain_seconds = settings.drain_seconds
     server.serve(target_loader=make, wrap_loader=False)  # type: ignore[arg-type]  # an object with __rsgi__ is as good
+
+
+class _Workers(MPServer):
+    """The server's main process, which starts and stops workers, with two things more."""
+
+    check: Callable[[], object]
+    drain_seconds: float
+
+    def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            self.check()
+        except GroundwireError as error:
+            log.error("not reloaded, everything stays as it was: %s", error)  # noqa: TRY400 - the text says it all
+            return
+        super().signal_handler_reload(*args, **kwargs)
+
+    def shutdown(self, exit_code: int = 0) -> None:
+        """Say first that no more requests are wanted, and still take them, so that others can look elsewhere."""
+        if self.drain_seconds and not self.interrupt_children:
+            for worker in self.wrks:
+                with suppress(OSError):  # it is gone
+                    os.kill(worker.inner.pid, signal.SIGUSR1)
+            self.main_loop_interrupt.clear()
+            self.main_loop_interrupt.wait(self.drain_seconds)  # who asks again does not want to wait
+        super().shutdown(exit_code)
 
 
 @asynccontextmanager

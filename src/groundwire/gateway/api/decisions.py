@@ -1,0 +1,226 @@
+"""What people decide: calls that wait for an agreement, and effects of which nobody knows whether they happened."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.errors import NotFound, WireError
+from groundwire.contracts.records import Confirmation, ConfirmationStatus, EffectStatus
+from groundwire.contracts.texts import storable
+from groundwire.gateway.api import schemas
+from groundwire.gateway.api.paging import Before, Limit, cursor_of, page, wanted_id
+from groundwire.runtime.runtime import Runtime
+from groundwire.runtime.showing import show_approval, show_record
+from groundwire.serving.endpoints import Asked, Endpoint
+
+By = Annotated[str, Meta(min_length=1, max_length=schemas.MOST_BY, description="Who decides: a name or an id.")]
+Note = Annotated[str, Meta(max_length=schemas.MOST_NOTE, description="Why, for the record.")]
+
+
+class ApprovalsQuery(Struct, frozen=True, kw_only=True):
+    limit: Limit = 50
+    before: Before = ""
+    status: Literal["pending", "approved", "denied", "spent", "all"] = "pending"
+
+
+class EffectsQuery(Struct, frozen=True, kw_only=True):
+    limit: Limit = 50
+    before: Before = ""
+    status: Literal["reserved", "settled", "unknown", "all"] = "all"
+
+
+class Agreed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """With `arguments`, the call is agreed to with these in place of its own."""
+
+    by: By
+    note: Note = ""
+    arguments: dict[str, JsonValue] | None = None
+
+
+class Denied(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    by: By
+    note: Note = ""
+
+
+class Reconciled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`result` is the call's data from now on, and belongs to what happened."""
+
+    happened: bool
+    by: By
+    note: Note = ""
+    result: JsonValue | UnsetType = UNSET
+
+
+class Decisions:
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def list_approvals(self, asked: Asked) -> JsonObject:
+        query: ApprovalsQuery = asked.query
+        status = None if query.status == "all" else ConfirmationStatus(query.status)
+        before = cursor_of(query.before)
+        return await page(
+            query.limit,
+            lambda limit: self._runtime.approvals(status=status, tenant=asked.tenant, before=before, limit=limit),
+            self._show,
+            lambda question: question.confirmation_id,
+        )
+
+    async def show_approval(self, asked: Asked) -> JsonObject:
+        confirmation_id = wanted_id(asked.place("approvalId"), "approval")
+        found = await self._runtime.store.get_confirmation(asked.tenant, confirmation_id)
+        if found is None:
+            raise NotFound(f"there is no approval {confirmation_id!r}")
+        return self._show(found)
+
+    async def approve(self, asked: Asked) -> JsonObject:
+        body: Agreed = asked.body
+        decided = await self._runtime.approve(
+            wanted_id(asked.place("approvalId"), "approval"),
+            by=_signed(asked, body.by),
+            note=storable(body.note),
+            arguments=body.arguments,
+            tenant=asked.tenant,
+        )
+        return self._show(decided)
+
+    async def deny(self, asked: Asked) -> JsonObject:
+        body: Denied = asked.body
+        approval_id = wanted_id(asked.place("approvalId"), "approval")
+        return self._show(
+            await self._runtime.deny(
+                approval_id, by=_signed(asked, body.by), note=storable(body.note), tenant=asked.tenant
+            )
+        )
+
+    async def list_effects(self, asked: Asked) -> JsonObject:
+        query: EffectsQuery = asked.query
+        status = None if query.status == "all" else EffectStatus(query.status)
+        before = cursor_of(query.before)
+        return await page(
+            query.limit,
+            lambda limit: self._runtime.effects(status=status, tenant=asked.tenant, before=before, limit=limit),
+            show_record,
+            lambda effect: effect.effect_id,
+        )
+
+    async def show_effect(self, asked: Asked) -> JsonObject:
+        effect_id = wanted_id(asked.place("effectId"), "effect")
+        found = await self._runtime.store.get_effect(asked.tenant, effect_id)
+        if found is None:
+            raise NotFound(f"there is no effect {effect_id!r}")
+        return show_record(found)
+
+    async def reconcile(self, asked: Asked) -> JsonObject:
+        body: Reconciled = asked.body
+        if not body.happened and body.result is not UNSET:
+            raise WireError("belongs to what happened; what did not has no result", path="result")
+        effect_id = wanted_id(asked.place("effectId"), "effect")
+        await self._runtime.reconcile(
+            effect_id,
+            happened=body.happened,
+            by=_signed(asked, body.by),
+            data=None if body.result is UNSET else body.result,
+            note=storable(body.note),
+            tenant=asked.tenant,
+        )
+        return {"effectId": effect_id, "status": "settled" if body.happened else "released"}
+
+    def _show(self, question: Confirmation) -> JsonObject:
+        return show_approval(question, now=self._runtime.clock.now())
+
+
+def _signed(asked: Asked, by: str) -> str:
+    """Who decides, as they call themselves, and the key that they did it with."""
+    key_id = asked.caller.key_id
+    return f"{storable(by)} ({key_id})" if key_id else storable(by)
+
+
+def decision_endpoints(runtime: Runtime) -> list[Endpoint]:
+    decisions = Decisions(runtime)
+    return [
+        Endpoint(
+            method="GET",
+            path="/api/approvals",
+            name="listApprovals",
+            summary="Calls that wait for a person, or were decided, the newest first.",
+            tag="approvals",
+            handler=decisions.list_approvals,
+            scope="api",
+            query=ApprovalsQuery,
+            answers={200: schemas.page_of(schemas.APPROVAL)},
+            errors=(404,),
+        ),
+        Endpoint(
+            method="GET",
+            path="/api/approvals/{approvalId}",
+            name="showApproval",
+            summary="A question to a person.",
+            tag="approvals",
+            handler=decisions.show_approval,
+            scope="api",
+            answers={200: schemas.APPROVAL},
+            errors=(404,),
+        ),
+        Endpoint(
+            method="POST",
+            path="/api/approvals/{approvalId}/approve",
+            name="approve",
+            summary="Agree to a call: the same call then passes once.",
+            tag="approvals",
+            handler=decisions.approve,
+            scope="api",
+            body=Agreed,
+            answers={200: schemas.APPROVAL},
+            errors=(404, 409),
+        ),
+        Endpoint(
+            method="POST",
+            path="/api/approvals/{approvalId}/deny",
+            name="deny",
+            summary="Refuse a call.",
+            tag="approvals",
+            handler=decisions.deny,
+            scope="api",
+            body=Denied,
+            answers={200: schemas.APPROVAL},
+            errors=(404, 409),
+        ),
+        Endpoint(
+            method="GET",
+            path="/api/effects",
+            name="listEffects",
+            summary="Effects of actions, the newest first. Those that are unknown wait for a decision.",
+            tag="effects",
+            handler=decisions.list_effects,
+            scope="api",
+            query=EffectsQuery,
+            answers={200: schemas.page_of(schemas.EFFECT)},
+            errors=(404,),
+        ),
+        Endpoint(
+            method="GET",
+            path="/api/effects/{effectId}",
+            name="showEffect",
+            summary="An effect of an action.",
+            tag="effects",
+            handler=decisions.show_effect,
+            scope="api",
+            answers={200: schemas.EFFECT},
+            errors=(404,),
+        ),
+        Endpoint(
+            method="POST",
+            path="/api/effects/{effectId}/reconcile",
+            name="reconcile",
+            summary="Decide an unknown effect: it happened and is settled, or it did not and may run again.",
+            tag="effects",
+            handler=decisions.reconcile,
+            scope="api",
+            body=Reconciled,
+            body_schema=schemas.RECONCILED,
+            answers={200: schemas.DECIDED},
+            errors=(404, 409),
+        ),
+    ]

@@ -1,0 +1,196 @@
+"""Sessions, calls and runs: lists and details; a session can be ended."""
+
+from msgspec import Struct
+
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import AlreadyDecided, NotFound
+from groundwire.contracts.records import CallRecord
+from groundwire.contracts.texts import storable
+from groundwire.gateway.api import schemas
+from groundwire.gateway.api.paging import Before, Limit, PageQuery, SessionFilter, cursor_of, page, wanted_id
+from groundwire.runtime.runs.traces import read_trace
+from groundwire.runtime.runtime import Runtime
+from groundwire.runtime.showing import show_record, show_trace
+from groundwire.serving.endpoints import Asked, Endpoint
+
+
+class RunsQuery(Struct, frozen=True, kw_only=True):
+    limit: Limit = 50
+    before: Before = ""
+    session: SessionFilter | None = None
+
+
+class CallsQuery(Struct, frozen=True, kw_only=True):
+    limit: Limit = 50
+    before: Before = ""
+    session: SessionFilter | None = None
+    run: str | None = None
+
+
+class CallQuery(Struct, frozen=True, kw_only=True):
+    """Call ids are unique within a conversation; a call outside one has none."""
+
+    session: str = ""
+
+
+class Records:
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._store = runtime.store
+
+    async def list_sessions(self, asked: Asked) -> JsonObject:
+        before = cursor_of(asked.query.before)
+        return await page(
+            asked.query.limit,
+            lambda limit: self._store.list_sessions(asked.tenant, before=before, limit=limit),
+            show_record,
+            lambda session: session.session_id,
+        )
+
+    async def show_session(self, asked: Asked) -> JsonObject:
+        session_id = wanted_id(asked.place("sessionId"), "session")
+        found = await self._store.load_session(asked.tenant, session_id)
+        if found is None:
+            raise NotFound(f"there is no session {session_id!r}")
+        return show_record(found)
+
+    async def end_session(self, asked: Asked) -> JsonObject:
+        await self.show_session(asked)
+        session_id = asked.place("sessionId")
+        if not await self._runtime.end_session(session_id, tenant=asked.tenant):
+            raise AlreadyDecided(f"session {session_id!r} has ended before")
+        return await self.show_session(asked)
+
+    async def list_calls(self, asked: Asked) -> JsonObject:
+        query: CallsQuery = asked.query
+        before = cursor_of(query.before)
+        return await page(
+            query.limit,
+            lambda limit: self._store.list_calls(
+                asked.tenant,
+                session_id=_filter(query.session),
+                run_id=_filter(query.run),
+                before=before,
+                limit=limit,
+            ),
+            show_record,
+            _call_cursor,
+        )
+
+    async def show_call(self, asked: Asked) -> JsonObject:
+        call_id = wanted_id(asked.place("callId"), "call")
+        found = await self._store.find_call(asked.tenant, storable(asked.query.session), call_id)
+        if found is None:
+            raise NotFound(f"there is no call {call_id!r} in session {asked.query.session[:40]!r}")
+        return show_record(found)
+
+    async def list_runs(self, asked: Asked) -> JsonObject:
+        query: RunsQuery = asked.query
+        before = cursor_of(query.before)
+        return await page(
+            query.limit,
+            lambda limit: self._store.list_runs(
+                asked.tenant, session_id=_filter(query.session), before=before, limit=limit
+            ),
+            show_record,
+            lambda run: run.run_id,
+        )
+
+    async def show_run(self, asked: Asked) -> JsonObject:
+        run_id = wanted_id(asked.place("runId"), "run")
+        return show_trace(await read_trace(self._store, asked.tenant, run_id))
+
+
+def _filter(value: str | None) -> str | None:
+    return None if value is None else storable(value)
+
+
+def _call_cursor(call: CallRecord) -> str:
+    return f"{call.session_id}/{call.call_id}"
+
+
+def record_endpoints(runtime: Runtime) -> list[Endpoint]:
+    records = Records(runtime)
+    return [
+        Endpoint(
+            method="GET",
+            path="/api/runs",
+            name="listRuns",
+            summary="Runs of agents, the newest first.",
+            tag="runs",
+            handler=records.list_runs,
+            scope="api",
+            query=RunsQuery,
+            answers={200: schemas.page_of(schemas.RUN)},
+            errors=(404,),
+        ),
+        Endpoint(
+            method="GET",
+            path="/api/runs/{runId}",
+            name="showRun",
+            summary="A run with its entries and its calls.",
+            tag="runs",
+            handler=records.show_run,
+            scope="api",
+            answers={200: schemas.TRACE},
+            errors=(404,),
+        ),
+        Endpoint(
+            method="GET",
+            path="/api/calls",
+            name="listCalls",
+            summary="Calls of tools that ended, refused ones too, the newest first.",
+            tag="calls",
+            handler=records.list_calls,
+            scope="api",
+            query=CallsQuery,
+            answers={200: schemas.page_of(schemas.CALL)},
+            errors=(404,),
+        ),
+        Endpoint(
+            method="GET",
+            path="/api/calls/{callId}",
+            name="showCall",
+            summary="A call with its envelope.",
+            tag="calls",
+            handler=records.show_call,
+            scope="api",
+            query=CallQuery,
+            answers={200: schemas.CALL},
+            errors=(404,),
+        ),
+        Endpoint(
+            method="GET",
+            path="/api/sessions",
+            name="listSessions",
+            summary="Conversations, the newest first.",
+            tag="sessions",
+            handler=records.list_sessions,
+            scope="api",
+            query=PageQuery,
+            answers={200: schemas.page_of(schemas.SESSION)},
+            errors=(404,),
+        ),
+        Endpoint(
+            method="GET",
+            path="/api/sessions/{sessionId}",
+            name="showSession",
+            summary="A conversation and its state.",
+            tag="sessions",
+            handler=records.show_session,
+            scope="api",
+            answers={200: schemas.SESSION},
+            errors=(404,),
+        ),
+        Endpoint(
+            method="POST",
+            path="/api/sessions/{sessionId}/end",
+            name="endSession",
+            summary="End a conversation: later calls in it are refused.",
+            tag="sessions",
+            handler=records.end_session,
+            scope="api",
+            answers={200: schemas.SESSION},
+            errors=(404, 409),
+        ),
+    ]

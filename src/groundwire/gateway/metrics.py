@@ -1,0 +1,77 @@
+"""/metrics: what the store knows of calls, and what all processes have counted of requests, in two forms."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.responses import Response
+
+from groundwire.contracts.canonical import JsonObject
+from groundwire.runtime.metrics import to_prometheus
+from groundwire.runtime.runtime import Runtime
+from groundwire.serving.answers import JSON, json_answer
+from groundwire.serving.endpoints import Asked, Endpoint
+
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """`requests` gives the counts of all processes."""
+
+    def __init__(self, runtime: Runtime, requests: Callable[[], Awaitable[JsonObject]]) -> None:
+        self._runtime = runtime
+        self._requests = requests
+
+    async def serve(self, asked: Asked) -> Response:
+        snapshot = await self._runtime.metrics(tenant=asked.tenant)
+        gateway = await self._requests()
+        if JSON in (asked.header("accept") or ""):
+            return json_answer({**snapshot, "gateway": gateway})
+        return Response(to_prometheus(snapshot) + requests_text(gateway), 200, {"content-type": PROMETHEUS})
+
+
+def requests_text(gateway: Any) -> str:
+    """The counts of requests in Prometheus text form; all labels are ours, so none needs escaping."""
+    lines = [
+        "# HELP groundwire_http_requests_total Requests by route, dialect and status.",
+        "# TYPE groundwire_http_requests_total counter",
+    ]
+    for row in gateway["requests"]:
+        labels = f'route="{row["route"]}",dialect="{row["dialect"]}",status="{row["status"]}"'
+        lines.append(f"groundwire_http_requests_total{{{labels}}} {row['count']}")
+    lines.append(
+        "# HELP groundwire_http_request_seconds Time from the first byte of a request to the end of its answer."
+    )
+    lines.append("# TYPE groundwire_http_request_seconds histogram")
+    for row in gateway["latencyMs"]:
+        labels = f'route="{row["route"]}",dialect="{row["dialect"]}"'
+        for bound, count in row["buckets"].items():
+            seconds = bound if bound == "+Inf" else f"{float(bound) / 1000:g}"
+            lines.append(f'groundwire_http_request_seconds_bucket{{{labels},le="{seconds}"}} {count}')
+        lines.append(f"groundwire_http_request_seconds_sum{{{labels}}} {row['sum'] / 1000:.6f}")
+        lines.append(f"groundwire_http_request_seconds_count{{{labels}}} {row['count']}")
+    lines.append("# HELP groundwire_http_in_flight Requests that are being worked on.")
+    lines.append("# TYPE groundwire_http_in_flight gauge")
+    lines.append(f"groundwire_http_in_flight {gateway['inFlight']}")
+    lines.append("# HELP groundwire_upstream_failures_total Requests that a model's provider failed, by kind.")
+    lines.append("# TYPE groundwire_upstream_failures_total counter")
+    lines.extend(
+        f'groundwire_upstream_failures_total{{kind="{kind}"}} {count}'
+        for kind, count in gateway["upstreamFailures"].items()
+    )
+    return "\n".join(lines) + "\n"
+
+
+def metrics_endpoints(runtime: Runtime, requests: Callable[[], Awaitable[JsonObject]]) -> list[Endpoint]:
+    return [
+        Endpoint(
+            method="GET",
+            path="/metrics",
+            name="metrics",
+            summary="Counts, sizes and times, of all processes: Prometheus text, or JSON where that is accepted.",
+            tag="operations",
+            handler=Metrics(runtime, requests).serve,
+            scope="api",
+            answers={200: {}},
+            media=("text/plain", JSON),
+        )
+    ]

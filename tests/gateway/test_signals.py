@@ -1,0 +1,212 @@
+"""`groundwire serve` as real processes: workers that count together, and signals that let requests finish."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+
+import groundwire as package
+from groundwire.registry.build import build
+from groundwire.registry.sample import write_sample
+
+LIMIT = 60
+SOURCES = str(Path(package.__file__).resolve().parent.parent)
+ASK = {"model": "sim", "messages": [{"role": "user", "content": "Hello"}]}
+SLOW = {"simulator": {"kinds": ["slow_drip:0.4"]}}
+STREAMED = {**ASK, "stream": True}
+
+
+@pytest.fixture
+def project(tmp_path):
+    write_sample(tmp_path)
+    build(tmp_path / "tools", tmp_path)
+    return tmp_path
+
+
+def configure(project, **sections):
+    lines = []
+    for name, values in sections.items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
+    Path(project, "groundwire.toml").write_text("\n".join(lines))
+
+
+def start(project, *arguments):
+    foreign = ("GROUNDWIRE_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "DATABASE_URL")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "groundwire", *arguments],
+        env={**environ, "PYTHONPATH": SOURCES},
+        cwd=project,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+@asynccontextmanager
+async def served(project, *arguments):
+    """The main process, and a client that opens a connection of its own for each request."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = start(project, "serve", "--port", str(port), *arguments)
+    limits = httpx.Limits(max_keepalive_connections=0)
+    try:
+        async with (
+            asyncio.timeout(LIMIT),
+            httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=LIMIT, limits=limits) as client,
+        ):
+            await eventually(lambda: is_ready(client, process))
+            yield client, process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+async def eventually(check):
+    """What a process does can only be seen from outside: look again until it has."""
+    while not (found := await check()):  # noqa: ASYNC110 - there is no event to wait for
+        await asyncio.sleep(0.05)
+    return found
+
+
+async def is_ready(client, process):
+    assert process.poll() is None, process.stdout.read().decode()
+    try:
+        return (await client.get("/health/ready")).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+async def is_closed(client):
+    try:
+        await client.get("/health/live")
+    except httpx.ConnectError:
+        return True
+    return False
+
+
+async def rest_of(chunks, first):
+    return first + b"".join([chunk async for chunk in chunks])
+
+
+async def ended(process):
+    return await asyncio.to_thread(process.wait, LIMIT)
+
+
+async def test_a_stream_that_runs_when_the_gateway_is_stopped_is_finished_and_nothing_new_is_taken(project):
+    configure(project, **SLOW)
+    async with served(project) as (client, process):
+        async with client.stream("POST", "/v1/chat/completions", json=STREAMED) as answer:
+            chunks = answer.aiter_raw()
+            first = await anext(chunks)
+            process.send_signal(signal.SIGTERM)
+            assert await eventually(lambda: is_closed(client))
+            assert process.poll() is None
+            body = await rest_of(chunks, first)
+        assert body.endswith(b"data: [DONE]\n\n")
+        assert await ended(process) == 0
+
+
+async def test_a_stream_that_takes_longer_than_allowed_is_cut(project):
+    configure(project, simulator={"kinds": ["slow_drip:3"]}, server={"shutdownSeconds": 1})
+    async with served(project) as (client, process):
+        async with client.stream("POST", "/v1/chat/completions", json=STREAMED) as answer:
+            chunks = answer.aiter_raw()
+            first = await anext(chunks)
+            process.send_signal(signal.SIGTERM)
+            with pytest.raises(httpx.TransportError):
+                await rest_of(chunks, first)
+        assert await ended(process) == 0
+
+
+async def test_a_gateway_that_drains_says_so_and_still_serves_until_it_is_told_again(project):
+    configure(project, server={"drainSeconds": 600})
+    async with served(project) as (client, process):
+        process.send_signal(signal.SIGTERM)
+
+        async def drains():
+            answer = await client.get("/health/ready")
+            return answer.status_code == 503 and answer.json()["draining"]
+
+        assert await eventually(drains)
+        assert (await client.post("/v1/chat/completions", json=ASK)).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert await ended(process) == 0
+
+
+@pytest.mark.requirement("B-161")
+async def test_any_of_several_workers_tells_the_metrics_of_all(project):
+    async with served(project, "--workers", "2") as (client, _):
+        for _ in range(30):
+            assert (await client.post("/v1/chat/completions", json=ASK)).status_code == 200
+
+        async def counted():
+            answer = await client.get("/metrics", headers={"accept": "application/json"})
+            rows = answer.json()["gateway"]["requests"]
+            return next((row["count"] for row in rows if row["route"] == "POST /v1/chat/completions"), 0)
+
+        async def all_counted():
+            return [await counted() for _ in range(10)] == [30] * 10
+
+        assert await eventually(all_counted)
+
+
+async def test_a_reload_brings_new_tools_and_settings_without_dropping_a_request(project):
+    configure(project, **SLOW)
+    async with served(project) as (client, process):
+        async with client.stream("POST", "/v1/chat/completions", json=STREAMED) as answer:
+            chunks = answer.aiter_raw()
+            first = await anext(chunks)
+            (project / "tools" / "send_note").rename(project / "tools" / "send_letter")
+            schema = project / "tools" / "send_letter" / "schema.json"
+            schema.write_text(schema.read_text().replace("send_note", "send_letter"))
+            build(project / "tools", project)
+            configure(project, server={"maxBody": 2048})
+            process.send_signal(signal.SIGHUP)
+            body = await rest_of(chunks, first)
+        assert body.endswith(b"data: [DONE]\n\n")
+
+        async def has_new_tool():
+            answer = await client.post("/api/calls", json={"tool": "send_letter", "arguments": {"text": "hi"}})
+            assert answer.status_code == 200
+            return answer.json()["ok"]
+
+        assert await eventually(has_new_tool)
+
+        async def has_new_limit():
+            answer = await client.post("/v1/chat/completions", json={**ASK, "user": "x" * 2048})
+            assert answer.status_code in (200, 413)
+            return answer.status_code == 413
+
+        assert await eventually(has_new_limit)
+
+
+async def test_settings_that_cannot_be_used_are_not_taken(project):
+    async with served(project) as (client, process):
+        configure(project, server={"worker": 1})
+        process.send_signal(signal.SIGHUP)
+        line = await asyncio.to_thread(_line_with, process, b"not reloaded")
+        assert b"server.worker" in line
+        assert await is_ready(client, process)
+
+
+def _line_with(process, word):
+    return next(line for line in process.stdout if word in line)
+
+
+def test_settings_that_cannot_be_used_end_the_start_with_one_line(project):
+    configure(project, **{"providers.house": {"baseUrl": "http://x", "keyEnv": "NOBODY_HAS_THIS"}})
+    process = start(project, "serve", "--port", "0")
+    out, _ = process.communicate(timeout=LIMIT)
+    assert (process.returncode, out.count(b"\n")) == (1, 1)
+    assert b"NOBODY_HAS_THIS" in out
