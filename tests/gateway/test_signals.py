@@ -92,6 +92,8 @@ async def is_closed(client):
         await client.get("/health/live")
     except httpx.ConnectError:
         return True
+    except httpx.RemoteProtocolError:  # it was let in just before, and hung up on
+        pass
     return False
 
 
