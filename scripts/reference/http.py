@@ -28,6 +28,7 @@ Anthropic's endpoints).
 TITLES = {
     "models": "Models",
     "relay": "The relay",
+    "mcp": "The Model Context Protocol",
     "calls": "Calls of tools",
     "runs": "Runs",
     "sessions": "Sessions",

@@ -4,11 +4,13 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from starlette.routing import Route as AsgiRoute
 from starlette.routing import Router
 
 from groundwire import __version__
 from groundwire.agent import Agent
 from groundwire.assembly import Runtime, Settings, open_models
+from groundwire.cli.mcp_route import McpRoute
 from groundwire.codecs.caching import ToolCache
 from groundwire.gateway import (
     AnswerTable,
@@ -73,12 +75,15 @@ def make_application(
         await keys.check_bind(settings.server.host)
         await tables.open()
         await keeper.open()
+        await mcp.open()
 
     async def closing() -> None:
+        await mcp.close()
         await models.close()
         await keeper.close()
         await runtime.close()
 
+    mcp = McpRoute(runtime, keys, is_loopback=is_loopback(settings.server.host))
     hot = [*model_routes(services), *relay_routes(services)]
     health = Health(runtime.database, models, lambda: application.is_draining)
     endpoints = [*health_endpoints(health), *metrics_endpoints(runtime, keeper.read), *api_endpoints(runtime)]
@@ -87,7 +92,8 @@ def make_application(
         _other_routes(
             hot,
             endpoints,
-            [*model_operations(models.catalogue), *relay_operations(models.catalogue)],
+            [*model_operations(models.catalogue), *relay_operations(models.catalogue), *mcp.operations],
+            mcp.routes,
             keys,
             settings.server.max_body,
         ),
@@ -101,12 +107,18 @@ def make_application(
 
 
 def _other_routes(
-    hot: Sequence[Route], endpoints: list[Endpoint], operations: list[Operation], keys: KeyRing, max_body: int
+    hot: Sequence[Route],
+    endpoints: list[Endpoint],
+    operations: list[Operation],
+    others: list[AsgiRoute],
+    keys: KeyRing,
+    max_body: int,
 ) -> Router:
     described = [*operations, *map(operation_of, endpoints)]
     endpoints = [*endpoints, description_endpoint(described, version=__version__)]
-    nowhere = Nowhere(hot, [endpoint.path for endpoint in endpoints])
-    return Router(asgi_routes(endpoints, keys, max_body=max_body), redirect_slashes=False, default=nowhere)
+    nowhere = Nowhere(hot, [*(endpoint.path for endpoint in endpoints), *(route.path for route in others)])
+    routes = [*asgi_routes(endpoints, keys, max_body=max_body), *others]
+    return Router(routes, redirect_slashes=False, default=nowhere)
 
 
 def _write_line(line: bytes) -> None:

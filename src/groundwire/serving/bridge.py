@@ -93,12 +93,16 @@ class AsgiCall:
                     self._is_gone = True
                     self.status = GONE
                     raise OSError("the client is gone") from error  # what ASGI tells an application then
+            if not message.get("more_body", False):
+                transport = None  # the body ends when nobody holds it, and others may hold on to this function
 
         try:
             await app(self._asgi_scope, receive, send)
         except Exception:
             if not self._is_gone:
                 raise
+        finally:
+            transport = None
 
 
 def _scope_of(scope: Any, kind: str, request_id: str) -> Message:
