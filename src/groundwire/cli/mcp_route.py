@@ -21,6 +21,16 @@ PATH = "/mcp"
 _CALLER = "groundwire.caller"
 _ANY: JsonObject = {}
 _JSON = {"application/json": _ANY}
+_MESSAGE: JsonObject = {
+    "type": "object",
+    "required": ["jsonrpc"],
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["string", "integer"]},
+        "method": {"type": "string"},
+        "params": {"type": "object"},
+    },
+}
 _REFUSALS = dict.fromkeys((400, 401, 403, 404, 406, 413, 415, 429, 503), _JSON)
 
 
@@ -40,7 +50,7 @@ class McpRoute:
                 name="mcp",
                 summary="One message of the Model Context Protocol, answered with JSON or a stream of events.",
                 tag="mcp",
-                body={"type": "object"},
+                body=_MESSAGE,
                 answers={200: {**_JSON, "text/event-stream": _ANY}, 202: _JSON, **_REFUSALS},
             ),
             Operation(
