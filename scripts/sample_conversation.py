@@ -18,7 +18,7 @@ MODELS = {
     "GEMINI_API_KEY": "gemini/gemini-3-flash-preview",
     "GOOGLE_API_KEY": "gemini/gemini-3-flash-preview",
 }
-QUESTIONS = ("What is the weather in Tokyo?", "And in Rome?")
+QUESTIONS = ("What is the weather in Tokyo?", "And what is the weather in Rome?")
 
 
 def main() -> None:

@@ -178,7 +178,7 @@ async def test_a_question_can_be_decided_until_it_runs_out(make, clock, after, i
     else:
         with pytest.raises(GroundwireError) as raised:
             await runtime.approve(asked, by="ada")
-        assert raised.value.code == "not_found"
+        assert raised.value.code == "already_decided"
         assert waiting_id(await ask(runtime)) != asked
 
 
