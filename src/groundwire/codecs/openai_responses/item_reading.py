@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from groundwire.codecs.openai_responses.namespaces import told_name
 from groundwire.codecs.openai_responses.parts import read_parts
 from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.wire.ids import OPENAI_RESPONSES_IDS, derived_id
 from groundwire.codecs.wire.json import dump_text
-from groundwire.codecs.wire.names import original_name
 from groundwire.codecs.wire.private import keep, own_members, unknown_members
 from groundwire.codecs.wire.reading import as_object, expected, optional_text, required_text
 from groundwire.codecs.wire.results import read_arguments
@@ -190,7 +190,7 @@ def read_output_item(item: Any, path: str, seed: str, names: Mapping[str, str] |
     call_id, name = item.get("call_id"), item.get("name")
     has_id = isinstance(call_id, str) and bool(call_id)
     read = _read_call if kind == "function_call" else _read_custom_call
-    name = original_name(name, names) if isinstance(name, str) and names else str(name or "")
+    name = told_name(item, str(name or ""), names)
     call = read(item, str(call_id) if has_id else derived_id(seed, OPENAI_RESPONSES_IDS), name)
     return call if has_id else _synthetic(call)
 

@@ -1,9 +1,10 @@
 """Items for an input or an output, to the wire. One writer serves one body; it knows its names, ids and losses."""
 
 from groundwire.codecs.openai_responses.item_reading import ROLES, has_output_shape, is_list_by_default
+from groundwire.codecs.openai_responses.namespaces import bare_names
 from groundwire.codecs.openai_responses.parts import write_parts
 from groundwire.codecs.openai_responses.profile import DEFAULT_PROFILE, DIALECT, Profile
-from groundwire.codecs.wire.freeform import freeform_text
+from groundwire.codecs.wire.freeform import freeform_names, freeform_text
 from groundwire.codecs.wire.ids import IdTable
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.pairing import MISSING_RESULT
@@ -11,19 +12,21 @@ from groundwire.codecs.wire.private import give_back, note_foreign, own_members
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
+from groundwire.contracts.requests import DeclaredTool, ModelRequest
 
 
 class InputWriter:
-    """Writes the items of a request. `freeform` names the tools that take plain text."""
+    """Writes the items of a request, which has these tools."""
 
     def __init__(
-        self, profile: Profile, names: NameTable, ids: IdTable, losses: Losses, freeform: frozenset[str]
+        self, profile: Profile, names: NameTable, ids: IdTable, losses: Losses, tools: tuple[DeclaredTool, ...]
     ) -> None:
         self._profile = profile
         self._names = names
         self._ids = ids
         self._losses = losses
-        self._freeform = freeform
+        self._freeform = freeform_names(tools)
+        self._bare = bare_names(tools)
         self._custom_ids: set[str] = set()
 
     def write(self, item: Item, path: str, *, with_id: bool) -> JsonObject | None:
@@ -77,8 +80,11 @@ class InputWriter:
         written: JsonObject = {
             "type": "function_call",
             "call_id": self._ids.call(call.call_id, path),
-            "name": self._names.wire(call.name, path),
         }
+        if call.name in self._bare:
+            written["namespace"], written["name"] = self._bare[call.name]
+        else:
+            written["name"] = self._names.wire(call.name, path)
         text = freeform_text(call.raw) if members.get("_custom") or call.name in self._freeform else None
         if text is not None:
             self._custom_ids.add(call.call_id)
@@ -121,9 +127,25 @@ def write_reasoning(item: ReasoningItem) -> JsonObject:
     return give_back(written, members)
 
 
-def write_output_item(
-    item: Item, path: str, item_id: str, losses: Losses, freeform: frozenset[str] = frozenset()
-) -> JsonObject | None:
+class Offered:
+    """What the client has said of the tools that an answer may call."""
+
+    __slots__ = ("bare", "freeform")
+
+    def __init__(self, request: ModelRequest | None) -> None:
+        tools = request.tools if request is not None else ()
+        self.freeform = freeform_names(tools)
+        self.bare = bare_names(tools)
+
+    def spelled(self, name: str) -> JsonObject:
+        """A tool's name as the client has written it."""
+        if name not in self.bare:
+            return {"name": name}
+        namespace, bare = self.bare[name]
+        return {"name": bare, "namespace": namespace}
+
+
+def write_output_item(item: Item, path: str, item_id: str, losses: Losses, offered: Offered) -> JsonObject | None:
     """An item of a response, with the id that it has there; None for what cannot be said to a client."""
     if isinstance(item, NativeItem):
         if item.origin == DIALECT:
@@ -136,7 +158,7 @@ def write_output_item(
     if isinstance(item, Message):
         written = give_back(_output_message(item, path, losses), members)
     elif isinstance(item, CallItem):
-        written = give_back(_output_call(item, members, freeform), members)
+        written = give_back(_output_call(item, members, offered), members)
         if not item.complete and written.get("status") == "completed":
             written["status"] = "incomplete"
     elif isinstance(item, ReasoningItem):
@@ -156,15 +178,15 @@ def _output_message(item: Message, path: str, losses: Losses) -> JsonObject:
     return {"type": "message", "status": "completed", "role": "assistant", "content": [*content]}
 
 
-def _output_call(item: CallItem, members: JsonObject, freeform: frozenset[str]) -> JsonObject:
+def _output_call(item: CallItem, members: JsonObject, offered: Offered) -> JsonObject:
     call = item.call
-    text = freeform_text(call.raw) if members.get("_custom") or call.name in freeform else None
+    text = freeform_text(call.raw) if members.get("_custom") or call.name in offered.freeform else None
     if text is not None:
-        return {"type": "custom_tool_call", "call_id": call.call_id, "name": call.name, "input": text}
+        return {"type": "custom_tool_call", "call_id": call.call_id, **offered.spelled(call.name), "input": text}
     return {
         "type": "function_call",
         "status": "completed" if item.complete else "incomplete",
         "call_id": call.call_id,
-        "name": call.name,
+        **offered.spelled(call.name),
         "arguments": members.get("_arguments", call.raw),
     }

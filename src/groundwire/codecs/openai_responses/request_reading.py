@@ -5,6 +5,7 @@ from typing import Any
 from groundwire.codecs.caching import ToolCache, once, read_body
 from groundwire.codecs.openai_responses.choices import read_choice
 from groundwire.codecs.openai_responses.item_reading import read_input_items
+from groundwire.codecs.openai_responses.namespaces import with_known_names
 from groundwire.codecs.openai_responses.options import read_format, read_reasoning_options
 from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.openai_responses.tools import read_tools
@@ -22,7 +23,7 @@ from groundwire.codecs.wire.recognition import require
 from groundwire.codecs.wire.stored import stored_members
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Item, Message, TextPart
-from groundwire.contracts.requests import ModelRequest, Sampling
+from groundwire.contracts.requests import DeclaredTool, ModelRequest, Sampling
 
 _MEMBERS = frozenset({
     "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "temperature", "top_p",
@@ -57,13 +58,14 @@ def decode_request(
         notes["_stream"] = False
     if wire.get("tools") == []:
         notes["_tools"] = []
+    tools: tuple[DeclaredTool, ...] = ()
+    if optional_list(wire, "tools"):
+        tools = once(cache, wire["tools"], DIALECT, lambda: read_tools(wire["tools"]))
     return ModelRequest(
         model=optional_text(wire, "model") or model,
-        items=items,
+        items=with_known_names(items, tools),
         instructions=(TextPart(text=instructions),) if instructions else (),
-        tools=once(cache, wire["tools"], DIALECT, lambda: read_tools(wire["tools"]))
-        if optional_list(wire, "tools")
-        else (),
+        tools=tools,
         tool_choice=read_choice(wire.get("tool_choice")),
         parallel_calls=optional_bool(wire, "parallel_tool_calls"),
         sampling=Sampling(temperature=optional_number(wire, "temperature"), top_p=optional_number(wire, "top_p")),

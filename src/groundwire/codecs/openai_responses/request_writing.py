@@ -91,7 +91,7 @@ def _write_instructions(parts: tuple[TextPart, ...], losses: Losses) -> str:
 def write_input(request: ModelRequest, names: NameTable, losses: Losses, profile: Profile) -> list[JsonValue]:
     stateful = is_stateful(own_members(request.extras, DIALECT))
     items = matched(request.items, losses, profile, is_stateful=stateful)
-    writer = InputWriter(profile, names, IdTable(OPENAI_RESPONSES_IDS, losses), losses, freeform_names(request.tools))
+    writer = InputWriter(profile, names, IdTable(OPENAI_RESPONSES_IDS, losses), losses, request.tools)
     written: list[JsonValue] = []
     for place, item, with_id in with_reasoning(items, losses, profile):
         wire = writer.write(item, f"items[{place}]", with_id=with_id)

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from groundwire.codecs.openai_responses.declarations import NAME_RULE
 from groundwire.codecs.openai_responses.finishes import read_finish, read_usage, write_finish, write_usage
 from groundwire.codecs.openai_responses.item_reading import read_output_item
-from groundwire.codecs.openai_responses.item_writing import write_output_item
+from groundwire.codecs.openai_responses.item_writing import Offered, write_output_item
 from groundwire.codecs.openai_responses.profile import DEFAULT_PROFILE, DIALECT
 from groundwire.codecs.openai_responses.request_writing import write_settings
 from groundwire.codecs.wire.building import withdraw_calls
-from groundwire.codecs.wire.freeform import freeform_names
 from groundwire.codecs.wire.ids import IdRule, derived_id, unique_id
 from groundwire.codecs.wire.json import read_object
 from groundwire.codecs.wire.names import NameTable
@@ -98,11 +97,11 @@ def encode_response(reply: Reply, *, request: ModelRequest | None = None, create
     """`created` is the time, in seconds since 1970, for a reply that does not say when it was made."""
     losses = Losses()
     response_id = response_id_of(reply.reply_id, reply.model, reply.text)
-    freeform = freeform_names(request.tools) if request is not None else frozenset[str]()
+    offered = Offered(request)
     output: list[JsonValue] = []
     for place, item in enumerate(reply.items):
         path = f"items[{place}]"
-        written = write_output_item(item, path, item_id_of(item, response_id, place), losses, freeform)
+        written = write_output_item(item, path, item_id_of(item, response_id, place), losses, offered)
         if written is not None:
             output.append(written)
     if reply.alternatives:

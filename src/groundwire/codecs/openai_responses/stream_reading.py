@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 from groundwire.codecs.openai_responses.failures import failure_in, read_error
 from groundwire.codecs.openai_responses.item_reading import PARAGRAPH, read_output_item
+from groundwire.codecs.openai_responses.namespaces import told_name
 from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.openai_responses.responses import read_time, reply_of
 from groundwire.codecs.wire.building import ReplyBuilder
 from groundwire.codecs.wire.failures import body_text
 from groundwire.codecs.wire.ids import OPENAI_RESPONSES_IDS, derived_id
 from groundwire.codecs.wire.json import dump_text, read_object, whole_text, without_halves
-from groundwire.codecs.wire.names import original_name
 from groundwire.codecs.wire.private import keep
 from groundwire.codecs.wire.reading import text_or_none
 from groundwire.codecs.wire.sse import Event, SseReader
@@ -199,7 +199,7 @@ class StreamDecoder:
             call_id = derived_id(f"{self._seed()}#{index}", OPENAI_RESPONSES_IDS)
         if kind == "custom_tool_call":
             members = {**members, "_custom": True}
-        name = original_name(name, self._names) if self._names else name
+        name = told_name(item, name, self._names)
         return self._builder.open("call", call_id=call_id, name=name, private=keep(DIALECT, members))
 
     def _seed(self) -> str:

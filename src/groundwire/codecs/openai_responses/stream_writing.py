@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from groundwire.codecs.openai_responses.failures import write_error
-from groundwire.codecs.openai_responses.item_writing import write_output_item
+from groundwire.codecs.openai_responses.item_writing import Offered, write_output_item
 from groundwire.codecs.openai_responses.profile import DIALECT
 from groundwire.codecs.openai_responses.responses import (
     item_id_of,
@@ -17,7 +17,6 @@ from groundwire.codecs.openai_responses.responses import (
     response_id_of,
     write_frame,
 )
-from groundwire.codecs.wire.freeform import freeform_names
 from groundwire.codecs.wire.json import dump
 from groundwire.codecs.wire.private import give_back, own_members
 from groundwire.codecs.wire.sse import write_event
@@ -80,7 +79,7 @@ class StreamEncoder:
     def __init__(self, *, request: ModelRequest | None = None, created: int | None = None) -> None:
         self._request = request
         self._created = created
-        self._freeform = freeform_names(request.tools) if request is not None else frozenset[str]()
+        self._offered = Offered(request)
         self._losses = Losses()
         self._slots: dict[int, _Slot] = {}
         self._out: list[bytes] = []
@@ -204,7 +203,7 @@ class StreamEncoder:
     def _announce(self, item: Item, index: int) -> bool:
         """Begin an item of which no piece came before its end; false if it cannot be sent at all."""
         item_id = item_id_of(item, self._response_id, index)
-        written = write_output_item(item, f"items[{index}]", item_id, self._losses, self._freeform)
+        written = write_output_item(item, f"items[{index}]", item_id, self._losses, self._offered)
         if written is None:
             return False
         if isinstance(item, CallItem):
@@ -226,7 +225,7 @@ class StreamEncoder:
         return True
 
     def _written(self, item: Item, index: int, slot: _Slot) -> JsonObject | None:
-        written = write_output_item(item, f"items[{index}]", slot.item_id, self._losses, self._freeform)
+        written = write_output_item(item, f"items[{index}]", slot.item_id, self._losses, self._offered)
         if written is not None and isinstance(item, NativeItem) and written.get("id") != slot.item_id:
             written = {**written, "id": slot.item_id}
         return written
@@ -300,11 +299,11 @@ class StreamEncoder:
     # Calls
 
     def _on_call(self, part: ReplyCallStarted) -> None:
-        is_custom = bool(own_members(part.private, DIALECT).get("_custom")) or part.name in self._freeform
+        is_custom = bool(own_members(part.private, DIALECT).get("_custom")) or part.name in self._offered.freeform
         item: JsonObject = {"type": "function_call", "status": "in_progress", "arguments": ""}
         if is_custom:
             item = {"type": "custom_tool_call", "input": ""}
-        item.update({"call_id": part.call_id, "name": part.name})
+        item.update({"call_id": part.call_id, **self._offered.spelled(part.name)})
         slot = self._open(part.index, "call", item, _early(part.private))
         slot.is_custom = is_custom
 

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
+from groundwire.codecs.openai_responses.namespaces import NOTE, bare_names, full_name, with_names_of_their_own
 from groundwire.codecs.openai_responses.profile import DIALECT, Profile
 from groundwire.codecs.schemas.forms import to_openai
 from groundwire.codecs.wire.names import NameTable, fit_description
@@ -38,7 +41,7 @@ def read_tools(tools: Any) -> tuple[DeclaredTool, ...]:
             found.extend(_read_namespace(tool, path))
         else:
             found.append(_read_tool(tool, path))
-    return tuple(found)
+    return with_names_of_their_own(found)
 
 
 def _read_tool(tool: JsonObject, path: str) -> DeclaredTool:
@@ -62,18 +65,10 @@ def _read_namespace(tool: JsonObject, path: str) -> list[DeclaredTool]:
     if not functions or len(functions) != len(members):
         return [NativeTool(origin=DIALECT, value=tool)]
     frame = unknown_members(tool, _NAMESPACE_MEMBERS)
-    return [_with_note(function, "_namespace", frame) for function in functions]
-
-
-def _with_note(tool: FunctionTool, note: str, value: JsonValue) -> FunctionTool:
-    return FunctionTool(
-        name=tool.name,
-        description=tool.description,
-        parameters=tool.parameters,
-        strict=tool.strict,
-        freeform=tool.freeform,
-        private={DIALECT: {**own_members(tool.private, DIALECT), note: value}},
-    )
+    return [
+        replace(function, private={DIALECT: {**own_members(function.private, DIALECT), NOTE: frame}})
+        for function in functions
+    ]
 
 
 def _read_function(tool: JsonObject, path: str) -> FunctionTool:
@@ -141,6 +136,7 @@ def _name_in(tool: JsonObject, path: str) -> str:
 def write_tools(tools: tuple[DeclaredTool, ...], names: NameTable, losses: Losses, profile: Profile) -> list[JsonValue]:
     written: list[JsonValue] = []
     frame: JsonValue = None
+    bare = bare_names(tools)
     for place, tool in enumerate(tools):
         path = f"tools[{place}]"
         if isinstance(tool, NativeTool):
@@ -151,7 +147,10 @@ def write_tools(tools: tuple[DeclaredTool, ...], names: NameTable, losses: Losse
                 losses.add_tool(path, tool)
             continue
         entry = _write_function(tool, path, names, losses, profile)
-        namespace = own_members(tool.private, DIALECT).get("_namespace")
+        namespace = own_members(tool.private, DIALECT).get(NOTE)
+        if tool.name in bare and bare[tool.name][1] != tool.name:
+            entry["name"] = bare[tool.name][1]
+            names.names[full_name(*bare[tool.name])] = tool.name
         if not isinstance(namespace, dict):
             frame = None
             written.append(entry)
