@@ -1,6 +1,6 @@
 """The endpoints that ask a model: bytes in, an answer or a stream of it out, in the caller's dialect."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from time import perf_counter_ns
 from typing import Any
@@ -197,7 +197,7 @@ class ModelDoor:
         first: list[GovernedPart],
         batches: AsyncGenerator[list[GovernedPart]],
         encoder: ReplyEncoder,
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes]:
         """What came together goes on together; the end only when the turn is kept."""
         batch: list[GovernedPart] | None = first
         try:

@@ -1,6 +1,6 @@
 """Bytes that go through as they are: the caller and the model's provider speak the same dialect, and nothing is to be done."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from time import perf_counter_ns
 
 import msgspec
@@ -83,7 +83,7 @@ def renamed(body: bytes, model: str) -> bytes:
     return msgspec.json.encode(members)
 
 
-async def _chunks(response: HttpResponse, dialect: Dialect) -> AsyncIterator[bytes]:
+async def _chunks(response: HttpResponse, dialect: Dialect) -> AsyncGenerator[bytes]:
     """Events as they come, whole; where the connection breaks, the last one is an error as the dialect says it."""
     waiting = b""
     try:

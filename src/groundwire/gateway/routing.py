@@ -17,6 +17,8 @@ from groundwire.serving.exchanges import Exchange, Handler, Refuser, Route
 
 _GEMINI_BASES = ("/v1beta/models/", "/v1/models/")
 _METHODS = frozenset({"generateContent", "streamGenerateContent", "countTokens"})
+_GEMINI_ROOT = "/v1beta/"
+"""Some clients leave `models/` out where the model's name has a slash of its own."""
 
 
 class GeminiMethods:
@@ -65,6 +67,9 @@ def model_routes(services: Services) -> list[Route]:
         listed = Route(method="GET", path=f"{base}*", handler=listing.serve, refuse=listing.refuse)
         routes.append(replace(listed, accepts=names_model))
         routes.append(Route(method="GET", path=base.rstrip("/"), handler=listing.serve, refuse=listing.refuse))
+    short = GeminiMethods(gemini.serve, TokenCount("gemini", services, estimator), _GEMINI_ROOT)
+    served = once(short.serve, "gemini", services)
+    routes.append(replace(_post(f"{_GEMINI_ROOT}*", served, gemini.refuse), accepts=names_method))
     return [replace(route, dialect=nearest_dialect(route.path) or "") for route in routes]
 
 

@@ -21,7 +21,7 @@ from groundwire.contracts.errors import (
     StoreUnavailable,
     WireError,
 )
-from groundwire.serving.exchanges import RequestTooLarge
+from groundwire.serving.bodies import RequestTooLarge
 
 JSON = "application/json"
 STATUSES: tuple[tuple[type[GroundwireError], int], ...] = (

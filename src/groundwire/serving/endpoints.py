@@ -22,7 +22,7 @@ from groundwire.contracts.errors import GroundwireError, WireError
 from groundwire.contracts.keys import Caller, Scope
 from groundwire.contracts.shapes import explain_misfit
 from groundwire.serving.answers import MethodNotAllowed, error_answer, json_answer
-from groundwire.serving.exchanges import RequestTooLarge
+from groundwire.serving.bodies import RequestTooLarge
 from groundwire.serving.keys import DEFAULT_TENANT, KeyRing
 
 log = logging.getLogger("groundwire.serving")

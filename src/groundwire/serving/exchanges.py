@@ -4,7 +4,8 @@ The seam to the server, which calls an application by RSGI. Knows nothing of dia
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import aclosing
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -13,15 +14,12 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from groundwire.contracts.errors import GroundwireError
+from groundwire.serving.bodies import too_large, unpacked
 
 Headers: TypeAlias = list[tuple[str, str]]
 
 WATCH_AFTER = 0.25
 """Seconds after which somebody looks whether the client is still there; most answers are given before."""
-
-
-class RequestTooLarge(GroundwireError):
-    code = "request_too_large"
 
 
 class ClientGone(GroundwireError):
@@ -61,16 +59,18 @@ class Exchange:
         return next((value for key, value in parse_qsl(self.query) if key == name), "") if self.query else ""
 
     async def body(self, limit: int) -> bytes:
-        """All of it, as often as it is asked for; RequestTooLarge where it is longer than `limit` bytes."""
+        """All of it, unpacked, as often as it is asked for; RequestTooLarge where that is longer than `limit` bytes."""
         if self._body is None:
-            self._body = await self._read(limit)
+            sent = await self._read(limit)
+            encodings = self.headers.get("content-encoding")
+            self._body = sent if encodings is None else unpacked(sent, encodings, limit)
         return self._body
 
     async def _read(self, limit: int) -> bytes:
         length = self.headers.get("content-length")
         if length is not None:
             if not length.isdigit() or int(length) > limit:
-                raise _too_large(limit)
+                raise too_large(limit)
             whole: bytes = await self._protocol()
             return whole
         pieces: list[bytes] = []
@@ -78,7 +78,7 @@ class Exchange:
         async for piece in self._protocol:
             size += len(piece)
             if size > limit:
-                raise _too_large(limit)
+                raise too_large(limit)
             pieces.append(piece)
         return b"".join(pieces)
 
@@ -90,19 +90,20 @@ class Exchange:
             self._recording.end()
         self._protocol.response_bytes(status, headers, body)
 
-    async def stream(self, status: int, headers: Headers, pieces: AsyncIterator[bytes]) -> None:
-        """Send each piece as it comes. ClientGone where nobody listens any more."""
+    async def stream(self, status: int, headers: Headers, pieces: AsyncGenerator[bytes]) -> None:
+        """Send each piece as it comes, and close where they come from. ClientGone where nobody listens any more."""
         self.status = status
         recording = self._recording
         if recording is not None:
             recording.begin(status, headers, is_streamed=True)
         transport = self._protocol.response_stream(status, headers)
         try:
-            async for piece in pieces:
-                if piece:
-                    await transport.send_bytes(piece)
-                    if recording is not None:
-                        recording.add(piece)
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    if piece:
+                        await transport.send_bytes(piece)
+                        if recording is not None:
+                            recording.add(piece)
         except ProtocolClosed:
             raise ClientGone("The client closed the connection before the answer ended.") from None
         finally:
@@ -203,6 +204,3 @@ class Route(Struct, frozen=True, kw_only=True):
         if not self.label:
             force_setattr(self, "label", f"{self.method} {self.path}")
 
-
-def _too_large(limit: int) -> RequestTooLarge:
-    return RequestTooLarge(f"The body is longer than {limit} bytes.")

@@ -16,7 +16,7 @@ CHAT = _OPENAI | {
     "response_format", "seed", "stop", "verbosity", "web_search_options",
 }  # fmt: skip
 RESPONSES = _OPENAI | {
-    "access_programs", "background", "context_management", "conversation", "image", "include", "input",
+    "access_programs", "background", "client_metadata", "context_management", "conversation", "image", "include", "input",
     "instructions", "max_output_tokens", "max_tool_calls", "previous_response_id", "prompt", "reasoning", "text",
     "truncation",
 }  # fmt: skip

@@ -1,0 +1,78 @@
+"""Bodies of requests that came packed, and what can be wrong with a body before anybody has read it.
+
+A limit counts what a body unpacks to, and no more than that is ever unpacked.
+"""
+
+import zlib
+from collections.abc import Callable
+
+from groundwire.contracts.errors import GroundwireError
+
+_WINDOW = 2**27
+"""Bytes that a packed body may make us keep at a time; what zstd's own command takes."""
+
+
+class RequestTooLarge(GroundwireError):
+    code = "request_too_large"
+
+
+class UnreadableBody(GroundwireError):
+    """The body is not what its `content-encoding` says."""
+
+    code = "unreadable_body"
+
+
+class UnknownEncoding(GroundwireError):
+    """A `content-encoding` that is not read here."""
+
+    code = "unknown_encoding"
+
+
+def too_large(limit: int) -> RequestTooLarge:
+    return RequestTooLarge(f"The body is longer than {limit} bytes.")
+
+
+def unpacked(data: bytes, encodings: str, limit: int) -> bytes:
+    """The body itself. `encodings` are told in the order in which they were applied."""
+    for name in reversed([part.strip().lower() for part in encodings.split(",")]):
+        if name in ("", "identity"):
+            continue
+        read = _READERS.get(name)
+        if read is None:
+            known = ", ".join(sorted(_READERS))
+            raise UnknownEncoding(f"The content-encoding {name!r} is not known here; known are {known}.")
+        data = read(data, limit)
+        if len(data) > limit:
+            raise too_large(limit)
+    return data
+
+
+def _inflate(data: bytes, limit: int) -> bytes:
+    """gzip, and deflate with its frame or, as many send it, without."""
+    is_framed = data[:1] == b"\x1f" or (data[:1] == b"\x78" and int.from_bytes(data[:2], "big") % 31 == 0)
+    reader = zlib.decompressobj(zlib.MAX_WBITS | 32 if is_framed else -zlib.MAX_WBITS)
+    try:
+        whole = reader.decompress(data, limit + 1)
+    except zlib.error as error:
+        raise UnreadableBody(f"The body cannot be unpacked: {error}.") from None
+    if len(whole) <= limit and not reader.eof:
+        raise UnreadableBody("The body cannot be unpacked: it broke off.")
+    return whole
+
+
+def _read_zstd(data: bytes, limit: int) -> bytes:
+    import zstandard  # most servers never need it
+
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(data) as reader:
+            return bytes(reader.read(limit + 1))
+    except zstandard.ZstdError as error:
+        raise UnreadableBody(f"The body cannot be unpacked: {error}.") from None
+
+
+_READERS: dict[str, Callable[[bytes, int], bytes]] = {
+    "gzip": _inflate,
+    "x-gzip": _inflate,
+    "deflate": _inflate,
+    "zstd": _read_zstd,
+}
