@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: fuzz help setup run demo test check bench bench-gateway conformance requirements docs format clean rebuild
+.PHONY: fuzz help setup run demo test check bench bench-gateway clients conformance requirements docs format clean rebuild
 
 # The stamp holds the Python version and the folder it was made for: an environment made by another version, or copied
 # from elsewhere, is rebuilt. When PYTHON is not named, a working environment is kept whatever version made it.
@@ -80,6 +80,17 @@ bench-gateway: setup $(PEERS)/ready ## Measure the gateway beside other gateways
 		(cd $(PEERS)/portkey && npm install --silent --no-fund --no-audit @portkey-ai/gateway) || true
 	@PEERS=$(PEERS) $(BIN)/python -m bench.gateway $(ARGS)
 
+# Some frameworks do not go together with the newest SDKs, which the other tests use.
+CLIENTS := .venv-clients
+$(CLIENTS)/ready: tests/gateway/frameworks.txt pyproject.toml | $(READY)
+	@echo "Making $(CLIENTS), with agent frameworks"
+	@$(BIN)/python -m venv --clear $(CLIENTS)
+	@$(CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/gateway/frameworks.txt -e '.[all]'
+	@touch $@
+
+clients: $(CLIENTS)/ready ## Have every agent framework talk with the gateway
+	@$(CLIENTS)/bin/python -m pytest tests/gateway/test_frameworks.py $(ARGS)
+
 conformance: setup ## Run the Model Context Protocol's own suite against our server (needs npx)
 	@$(BIN)/python -m scripts.mcp_conformance $(ARGS)
 
@@ -97,5 +108,5 @@ format: setup ## Format the code and apply safe fixes
 	@$(BIN)/ruff format .
 
 clean: ## Remove the environment, caches and build output
-	rm -rf $(VENV) $(PEERS) build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PEERS) $(CLIENTS) build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

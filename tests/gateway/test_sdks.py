@@ -9,7 +9,7 @@ import pytest
 from google import genai
 from google.genai import types
 
-from groundwire.testing import Answer, Ask
+from tests.gateway.conversation import CITIES, SCRIPT, assert_private_data_came_back, both, upstreams
 
 LIMIT = 30
 SCHEMA = {
@@ -18,14 +18,6 @@ SCHEMA = {
     "required": ["city"],
     "additionalProperties": False,
 }
-CITIES = ["Tokyo", "Oslo"]
-SCRIPT = (
-    Answer("Let me see.", reasoning="Two are wanted.", calls=tuple(Ask("get_weather", {"city": c}) for c in CITIES)),
-    Answer("Sunny everywhere."),
-    Answer("You are welcome."),
-)
-both = pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])
-upstreams = pytest.mark.parametrize("upstream", ["openai-chat", "openai-responses", "anthropic", "gemini"])
 
 
 @contextlib.asynccontextmanager
@@ -73,18 +65,6 @@ async def test_openai_chat_completes_a_tool_conversation_at_every_upstream(gatew
     assert (two.message.content, two.finish_reason) == ("Sunny everywhere.", "stop")
     assert three.message.content == "You are welcome."
     assert_private_data_came_back(running.upstream.requests[1].body, upstream)
-
-
-def assert_private_data_came_back(body, upstream):
-    """The second request at the provider holds what only the provider can have made."""
-    if upstream == "gemini":
-        parts = [part for content in body["contents"] for part in content["parts"] if "functionCall" in part]
-        assert parts[0]["thoughtSignature"] not in ("", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
-    elif upstream == "anthropic":
-        blocks = [block for message in body["messages"] for block in message["content"] if isinstance(block, dict)]
-        assert next(block for block in blocks if block["type"] == "thinking")["signature"]
-    elif upstream == "openai-responses":
-        assert next(item for item in body["input"] if item.get("type") == "reasoning")["encrypted_content"]
 
 
 async def responses_step(client, model, items, *, stream, **more):

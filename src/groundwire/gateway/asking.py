@@ -30,6 +30,7 @@ from groundwire.gateway.governed import (
     tools_of,
 )
 from groundwire.gateway.services import Services
+from groundwire.gateway.steps import Step
 from groundwire.providers.catalogue import UNKNOWN_MODEL
 from groundwire.runtime.policies.access import parse_names
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers
@@ -150,9 +151,8 @@ class ModelDoor:
     async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
         """Keep what a later turn needs, before the caller can send one. `body` is the answer, if it was written."""
         done = question.governed.items if question.governed is not None else reply.items
-        await self._services.steps.keep(
-            question.caller.tenant, question.request.items, done, reply.items, question.created
-        )
+        step = Step(dialect=self.dialect, asked=question.request.items, items=done, shown=reply.items)
+        await self._services.steps.keep(question.caller.tenant, step, question.created)
 
     async def _answer(self, exchange: Exchange, question: Question) -> None:
         waiting = perf_counter_ns()

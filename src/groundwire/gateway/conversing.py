@@ -69,8 +69,9 @@ class ConversationDoor(ModelDoor):
         return _kept(question, thread) if wish.is_kept else question
 
     async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
-        if not isinstance(question, _KeptQuestion):
+        if not isinstance(question, _KeptQuestion) or not question.thread.name:  # a client may also go on by the items
             await super()._end(question, reply, body)
+        if not isinstance(question, _KeptQuestion):
             return
         if body is None:
             body = self._codec.encode_response(reply, request=question.shown, created=question.created).body

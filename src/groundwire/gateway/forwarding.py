@@ -54,7 +54,7 @@ async def pass_on(way: Passage, body: bytes, services: Services) -> bool:
         return False
     name, is_stream = model or head.model, way.stream or bool(head.stream)
     direct = models.direct(name, dialect) if name else None
-    if direct is None:
+    if direct is None or not direct[0].takes(body, direct[1]):
         return False
     services.check_model(way.caller, name)
     provider, wire_name = direct

@@ -20,6 +20,7 @@ _EFFORT_NONE = re.compile(r"(?:^|/)gpt-5\.(?:[4-9]|\d\d)")
 _REFUSED_BY_REASONING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 _NO_SAMPLING = re.compile(r"opus-(?:4-[7-9]|[5-9])|sonnet-[5-9]|fable|mythos")
 _NO_FORCING = re.compile(r"fable|mythos")
+_CLAUDE = re.compile(r"claude-(?:(?P<old>2|instant|3-(?:opus|sonnet|haiku))|(?P<middle>3-5))?")
 
 
 @lru_cache(maxsize=1024)
@@ -29,7 +30,9 @@ def profile_of(dialect: Dialect, provider: str, model: str) -> Profile:
         return gemini.profile_for(model)
     if dialect == "anthropic":
         return anthropic_messages.Profile(
-            allows_sampling=not _NO_SAMPLING.search(model), allows_forced_choice=not _NO_FORCING.search(model)
+            allows_sampling=not _NO_SAMPLING.search(model),
+            allows_forced_choice=not _NO_FORCING.search(model),
+            default_max_tokens=_usual_limit(model),
         )
     if dialect == "openai-responses":
         return openai_responses.Profile(
@@ -37,6 +40,14 @@ def profile_of(dialect: Dialect, provider: str, model: str) -> Profile:
             group_calls=provider == "deepseek",
         )
     return _chat_profile(provider, model)
+
+
+def _usual_limit(model: str) -> int:
+    """Where a request has no limit, Anthropic wants one: as much as any model of the family gives."""
+    family = _CLAUDE.search(model)
+    if family is None or family["middle"]:
+        return 8192
+    return 4096 if family["old"] else 32_000
 
 
 def read_knobs(dialect: Dialect, wanted: JsonObject, setting: str) -> dict[str, Any]:

@@ -39,6 +39,8 @@ class ForwardingProvider(Protocol):
 
     def forwards(self, dialect: str) -> bool: ...
 
+    def takes(self, body: bytes, model: str) -> bool: ...
+
     async def forward(
         self, body: bytes, model: str, *, stream: bool, headers: Mapping[str, str], seconds: float | None = None
     ) -> HttpResponse:
