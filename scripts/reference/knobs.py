@@ -27,6 +27,7 @@ MEANINGS = {
     "openai-chat.flatText": "Texts in several parts become one string.",
     "openai-chat.googleSignatures": "Thought signatures go along in `extra_content`.",
     "openai-chat.streamUsage": "Streams are asked for their usage.",
+    "openai-chat.takesMaxTokens": "A limit that was written as `max_tokens` is sent so; else as `maxTokensField` says.",
     "openai-chat.takesTopK": "It knows `top_k`.",
     "openai-responses.sendItemIds": "Items are replayed with their ids.",
     "openai-responses.statusNull": "Replayed calls without a status say so.",

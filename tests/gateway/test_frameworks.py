@@ -1,6 +1,6 @@
 """Agent frameworks through the gateway to every upstream dialect: two turns, two calls at once, private data intact.
 
-pydantic-ai and LangChain are installed by `make setup`; what does not go together with the newest SDKs by `make clients`.
+`make setup` installs pydantic-ai and LangChain; `make clients` also what does not go together with the newest SDKs.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ async def assert_converses(gateway, framework, dialect, upstream, *, stream):
 @both
 @upstreams
 @pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.requirement("E-017", "X-21")
 async def test_pydantic_ai_completes_a_tool_conversation_at_every_upstream(gateway, dialect, upstream, stream):
     await assert_converses(gateway, frameworks.pydantic_ai, dialect, upstream, stream=stream)
 

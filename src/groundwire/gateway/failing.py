@@ -17,7 +17,7 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.requests import Dialect
 from groundwire.providers.catalogue import UNKNOWN_MODEL
 from groundwire.serving.application import Overloaded
-from groundwire.serving.bodies import RequestTooLarge, UnknownEncoding, UnreadableBody
+from groundwire.serving.bodies import RequestTooLarge, UnreadableBody
 from groundwire.serving.exchanges import Exchange, Headers
 
 _RETRY_SOON = 1.0
@@ -41,9 +41,8 @@ def failure_of(error: GroundwireError) -> Failure:
     if isinstance(error, (WireError, NotExpressible)):
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, param=error.path or None)
-    if isinstance(error, (UnreadableBody, UnknownEncoding)):
-        status = 415 if isinstance(error, UnknownEncoding) else 400
-        return Failure(kind=FailureKind.INVALID_REQUEST, message=error.message, status=status)
+    if isinstance(error, UnreadableBody):
+        return Failure(kind=FailureKind.INVALID_REQUEST, message=error.message, status=400)
     if isinstance(error, RequestTooLarge):
         return Failure(kind=FailureKind.TOO_LARGE, message=error.message, status=413)
     if isinstance(error, (Overloaded, StoreUnavailable)):

@@ -47,7 +47,7 @@ Batch: TypeAlias = list[ReplyPart]
 """The parts of a reply that arrived in one piece."""
 _ERROR, _FAILED = b"error", b"failed"
 """One of these stands in every answer that reports a failure with the status of a success."""
-_OLD_LIMIT = "max_tokens"
+_OLD_LIMIT = b'"max_tokens"'
 _NO_HEADERS: Mapping[str, str] = {}
 
 
@@ -126,7 +126,7 @@ class HttpProvider:
     def takes(self, body: bytes, model: str) -> bool:
         """Whether a model takes this body as it is: there are some that refuse the old name of the limit."""
         profile = profile_of(self.endpoint.dialect, self.endpoint.name, model)
-        return getattr(profile, "max_tokens_field", _OLD_LIMIT) == _OLD_LIMIT or b'"max_tokens"' not in body
+        return getattr(profile, "takes_max_tokens", True) or _OLD_LIMIT not in body
 
     async def forward(
         self, body: bytes, model: str, *, stream: bool, headers: Mapping[str, str], seconds: float | None = None

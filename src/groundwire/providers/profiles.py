@@ -67,9 +67,11 @@ def read_knobs(dialect: Dialect, wanted: JsonObject, setting: str) -> dict[str, 
 
 def _chat_profile(provider: str, model: str) -> openai_chat.Profile:
     if provider == "openai":
+        is_reasoning = _REASONING_MODEL.search(model) is not None
         return openai_chat.Profile(
+            takes_max_tokens=not is_reasoning,
             call_ids=OPENAI_OWN_CHAT_IDS,
-            dropped_options=_REFUSED_BY_REASONING if _REASONING_MODEL.search(model) else frozenset(),
+            dropped_options=_REFUSED_BY_REASONING if is_reasoning else frozenset(),
             effort_with_tools="none" if _EFFORT_NONE.search(model) else None,
         )
     if provider == "mistral":

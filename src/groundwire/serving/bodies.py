@@ -17,15 +17,9 @@ class RequestTooLarge(GroundwireError):
 
 
 class UnreadableBody(GroundwireError):
-    """The body is not what its `content-encoding` says."""
+    """The `content-encoding` is not known, or the body is not what it says."""
 
     code = "unreadable_body"
-
-
-class UnknownEncoding(GroundwireError):
-    """A `content-encoding` that is not read here."""
-
-    code = "unknown_encoding"
 
 
 def too_large(limit: int) -> RequestTooLarge:
@@ -40,7 +34,7 @@ def unpacked(data: bytes, encodings: str, limit: int) -> bytes:
         read = _READERS.get(name)
         if read is None:
             known = ", ".join(sorted(_READERS))
-            raise UnknownEncoding(f"The content-encoding {name!r} is not known here; known are {known}.")
+            raise UnreadableBody(f"The content-encoding {name!r} is not known here; known are {known}.")
         data = read(data, limit)
         if len(data) > limit:
             raise too_large(limit)

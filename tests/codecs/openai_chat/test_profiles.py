@@ -171,3 +171,11 @@ def test_the_older_limit_and_flat_texts_can_be_asked_for():
     assert encoded.body == {
         "model": "m", "messages": [{"role": "user", "content": "a\n\nb"}], "top_k": 2, "max_tokens": 5, "stream": True,
     }  # fmt: skip
+
+
+def test_a_limit_under_its_older_name_is_renamed_where_that_is_refused():
+    request = chat.decode_request({"model": "m", "messages": [{"role": "user", "content": "a"}], "max_tokens": 5})
+    believed = chat.encode_request(request).body
+    renamed = chat.encode_request(request, profile=chat.Profile(takes_max_tokens=False)).body
+    assert (believed["max_tokens"], renamed["max_completion_tokens"]) == (5, 5)
+    assert "max_tokens" not in renamed

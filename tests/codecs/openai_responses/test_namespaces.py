@@ -25,9 +25,9 @@ def request(items=None):
     return openai_responses.decode_request({"model": "m", "input": items or "Look.", "tools": TOOLS})
 
 
-def called(name):
+def called(name, arguments="{}"):
     """A reply of another dialect's model that calls this function."""
-    call = {"id": "call_2", "type": "function", "function": {"name": name, "arguments": "{}"}}
+    call = {"id": "call_2", "type": "function", "function": {"name": name, "arguments": arguments}}
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
     return openai_chat.decode_response({"id": "c", "model": "m", "choices": [choice]})
@@ -83,3 +83,17 @@ def test_a_call_by_a_model_that_knows_namespaces_leads_to_the_right_function():
     reply = openai_responses.decode_response({"id": "r", "status": "completed", "output": [answer]}, names=names)
     assert [item.call.name for item in reply.calls] == ["mcp__web__search"]
     assert openai_responses.encode_response(reply, request=asked).body["output"] == [answer]
+
+
+def test_a_call_of_a_freeform_tool_has_an_id_of_its_kind():
+    asked = openai_responses.decode_request(
+        {"model": "m", "input": "a", "tools": [{"type": "custom", "name": "patch"}]}
+    )
+    reply = called("patch", '{"input":"x"}')
+    whole = openai_responses.encode_response(reply, request=asked).body["output"][0]
+    encoder = openai_responses.StreamEncoder(request=asked)
+    written = b"".join(encoder.feed(part) for part in parts_of(reply))
+    events = [json.loads(line[6:]) for line in written.decode().splitlines() if line.startswith("data: ")]
+    streamed = [event["item"]["id"] for event in events if "item" in event]
+    assert (whole["type"], whole["id"][:4]) == ("custom_tool_call", "ctc_")
+    assert streamed == [whole["id"]] * 2

@@ -88,7 +88,8 @@ def keep_limit(newer: int | None, older: int | None, extras: JsonObject) -> int 
 
 def write_limit(limit: int | None, body: JsonObject, kept: JsonObject, profile: Profile) -> None:
     if limit is not None:
-        body["max_tokens" if "_max_tokens" in kept else profile.max_tokens_field] = limit
+        is_old = "_max_tokens" in kept and profile.takes_max_tokens
+        body["max_tokens" if is_old else profile.max_tokens_field] = limit
 
 
 def read_format(body: JsonObject, extras: JsonObject) -> OutputFormat | None:

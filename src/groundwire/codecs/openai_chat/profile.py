@@ -16,6 +16,8 @@ class Profile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_
     """The defaults are OpenAI's own newest API. Names of options are those of the wire."""
 
     max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    takes_max_tokens: bool = True
+    """Whoever wrote `max_tokens` is believed; otherwise the limit goes by the field above."""
     call_ids: IdRule = OPENAI_CHAT_IDS
     merge_same_role: bool = False
     """Chat templates that demand alternating roles."""

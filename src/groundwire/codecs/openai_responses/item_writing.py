@@ -11,7 +11,16 @@ from groundwire.codecs.wire.pairing import MISSING_RESULT
 from groundwire.codecs.wire.private import give_back, note_foreign, own_members
 from groundwire.codecs.wire.warnings import Losses
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ReasoningItem, ResultItem, TextPart
+from groundwire.contracts.messages import (
+    CallItem,
+    Item,
+    Message,
+    NativeItem,
+    Private,
+    ReasoningItem,
+    ResultItem,
+    TextPart,
+)
 from groundwire.contracts.requests import DeclaredTool, ModelRequest
 
 
@@ -130,18 +139,22 @@ def write_reasoning(item: ReasoningItem) -> JsonObject:
 class Offered:
     """What the client has said of the tools that an answer may call."""
 
-    __slots__ = ("bare", "freeform")
+    __slots__ = ("_bare", "_freeform")
 
     def __init__(self, request: ModelRequest | None) -> None:
         tools = request.tools if request is not None else ()
-        self.freeform = freeform_names(tools)
-        self.bare = bare_names(tools)
+        self._freeform = freeform_names(tools)
+        self._bare = bare_names(tools)
+
+    def is_custom(self, name: str, private: Private) -> bool:
+        """Whether the tool takes plain text."""
+        return name in self._freeform or bool(own_members(private, DIALECT).get("_custom"))
 
     def spelled(self, name: str) -> JsonObject:
         """A tool's name as the client has written it."""
-        if name not in self.bare:
+        if name not in self._bare:
             return {"name": name}
-        namespace, bare = self.bare[name]
+        namespace, bare = self._bare[name]
         return {"name": bare, "namespace": namespace}
 
 
@@ -180,7 +193,7 @@ def _output_message(item: Message, path: str, losses: Losses) -> JsonObject:
 
 def _output_call(item: CallItem, members: JsonObject, offered: Offered) -> JsonObject:
     call = item.call
-    text = freeform_text(call.raw) if members.get("_custom") or call.name in offered.freeform else None
+    text = freeform_text(call.raw) if offered.is_custom(call.name, item.private) else None
     if text is not None:
         return {"type": "custom_tool_call", "call_id": call.call_id, **offered.spelled(call.name), "input": text}
     return {

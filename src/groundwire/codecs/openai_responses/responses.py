@@ -33,7 +33,7 @@ _ECHO = frozenset({
     "top_logprobs", "top_p", "truncation", "user",
 })  # fmt: skip
 """What a response repeats of its request."""
-_PREFIXES = {"message": "msg_", "call": "fc_", "reasoning": "rs_"}
+_PREFIXES = {"message": "msg_", "call": "fc_", "custom": "ctc_", "reasoning": "rs_"}
 
 
 def decode_response(body: bytes | JsonObject, *, names: Mapping[str, str] | None = None) -> Reply:
@@ -101,7 +101,7 @@ def encode_response(reply: Reply, *, request: ModelRequest | None = None, create
     output: list[JsonValue] = []
     for place, item in enumerate(reply.items):
         path = f"items[{place}]"
-        written = write_output_item(item, path, item_id_of(item, response_id, place), losses, offered)
+        written = write_output_item(item, path, item_id_of(item, response_id, place, offered), losses, offered)
         if written is not None:
             output.append(written)
     if reply.alternatives:
@@ -117,10 +117,12 @@ def response_id_of(reply_id: str, model: str, seed: str = "") -> str:
     return reply_id or derived_id(f"{model}#{seed}", IdRule(pattern="", prefix="resp_", length=45))
 
 
-def item_id_of(item: Item, response_id: str, place: int) -> str:
+def item_id_of(item: Item, response_id: str, place: int, offered: Offered) -> str:
     """The id that the item came with, or one made from the response and the place."""
     known = item.value.get("id") if isinstance(item, NativeItem) else own_members(item.private, DIALECT).get("id")
-    return known if isinstance(known, str) and known else made_item_id(item.kind, response_id, place)
+    is_custom = isinstance(item, CallItem) and offered.is_custom(item.call.name, item.private)
+    kind = "custom" if is_custom else item.kind
+    return known if isinstance(known, str) and known else made_item_id(kind, response_id, place)
 
 
 def made_item_id(kind: str, response_id: str, place: int) -> str:

@@ -202,7 +202,7 @@ class StreamEncoder:
 
     def _announce(self, item: Item, index: int) -> bool:
         """Begin an item of which no piece came before its end; false if it cannot be sent at all."""
-        item_id = item_id_of(item, self._response_id, index)
+        item_id = item_id_of(item, self._response_id, index, self._offered)
         written = write_output_item(item, f"items[{index}]", item_id, self._losses, self._offered)
         if written is None:
             return False
@@ -299,12 +299,12 @@ class StreamEncoder:
     # Calls
 
     def _on_call(self, part: ReplyCallStarted) -> None:
-        is_custom = bool(own_members(part.private, DIALECT).get("_custom")) or part.name in self._offered.freeform
+        is_custom = self._offered.is_custom(part.name, part.private)
         item: JsonObject = {"type": "function_call", "status": "in_progress", "arguments": ""}
         if is_custom:
             item = {"type": "custom_tool_call", "input": ""}
         item.update({"call_id": part.call_id, **self._offered.spelled(part.name)})
-        slot = self._open(part.index, "call", item, _early(part.private))
+        slot = self._open(part.index, "custom" if is_custom else "call", item, _early(part.private))
         slot.is_custom = is_custom
 
     def _on_arguments(self, part: CallDelta) -> None:

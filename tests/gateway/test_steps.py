@@ -1,0 +1,98 @@
+"""Steps that come back without what only their provider can read: found again by their calls, and only by the very same."""
+
+import msgspec
+import pytest
+
+from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.messages import CallItem, ReasoningItem, ResultItem, TextPart, say
+from groundwire.gateway.steps import Step, Steps
+
+PRIVATE = {"anthropic": {"signature": "s"}}
+
+
+class Table:
+    """The gateway's table of steps, in memory."""
+
+    def __init__(self):
+        self.rows = {}
+
+    async def add_step(self, tenant, key, created, items):
+        self.rows[tenant, key] = items
+
+    async def steps(self, tenant, keys):
+        return {key: self.rows[tenant, key] for key in keys if (tenant, key) in self.rows}
+
+
+def call(call_id, city="Oslo", private=None):
+    raw = msgspec.json.encode({"city": city}).decode()
+    return CallItem(call=ToolCall(call_id=call_id, name="f", raw=raw), private=private or {})
+
+
+def bare(place, city="Oslo"):
+    """A call as Gemini's clients may send it: without its id."""
+    return call(f"call_1_{place}", city, {"gemini": {"_synthetic": True}})
+
+
+def result(call_id):
+    return ResultItem(call_id=call_id, parts=(TextPart(text="sunny"),))
+
+
+async def kept(*calls, dialect="openai-chat"):
+    steps = Steps(Table())
+    items = (ReasoningItem(text="hm", private=PRIVATE), *calls)
+    await steps.keep("t", Step(dialect=dialect, asked=(say("user", "Q"),), items=items, shown=items), 1)
+    return steps, items
+
+
+async def test_a_step_is_whole_again_when_its_results_come():
+    steps, items = await kept(call("c1"), call("c2", "Rome"))
+    given = (say("user", "Q"), call("c1"), call("c2", "Rome"), result("c1"), result("c2"))
+    assert await steps.restored("t", given, "openai-chat") == (given[0], *items, *given[3:])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        (say("user", "Q"), call("c1", "Paris"), result("c1")),
+        (say("user", "Q"), call("c1"), call("c2"), result("c1"), result("c2")),
+        (say("user", "Another question"), call("c1"), result("c1")),
+        (say("user", "Q"), call("c1"), result("c1"), say("user", "And now?")),
+        (say("user", "Q"), bare(0), result("call_1_0")),
+    ],
+)
+async def test_other_calls_other_words_and_earlier_turns_stay_as_they_are(given):
+    steps, _ = await kept(call("c1"))
+    assert await steps.restored("t", given, "openai-chat") == given
+
+
+async def test_another_tenants_step_is_not_found():
+    steps, _ = await kept(call("c1"))
+    given = (say("user", "Q"), call("c1"), result("c1"))
+    assert await steps.restored("another", given, "openai-chat") == given
+
+
+@pytest.mark.parametrize(("between", "is_found"), [(2, True), (3, False)])
+async def test_up_to_two_messages_of_the_client_may_stand_before_a_step(between, is_found):
+    steps, items = await kept(call("c1"))
+    said = [say("user", f"<thinking {number}>") for number in range(between)]
+    given = (say("user", "Q"), *said, call("c1"), result("c1"))
+    restored = await steps.restored("t", given, "anthropic")
+    assert restored == (*given[: between + 1], *(items if is_found else [given[-2]]), given[-1])
+
+
+async def test_calls_without_ids_are_found_by_what_they_are_and_their_results_get_the_ids():
+    steps, items = await kept(call("c1"), call("c2", "Rome"), dialect="gemini")
+    given = (say("user", "Q"), bare(0), bare(1, "Rome"), result("call_1_0"), result("call_1_1"))
+    assert await steps.restored("t", given, "gemini") == (given[0], *items, result("c1"), result("c2"))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        (say("user", "Q"), bare(0, "Paris"), result("call_1_0")),
+        (say("user", "Before"), say("user", "Q"), bare(0), result("call_1_0")),
+    ],
+)
+async def test_calls_without_ids_are_not_mistaken_for_those_of_another_conversation(given):
+    steps, _ = await kept(call("c1"), dialect="gemini")
+    assert await steps.restored("t", given, "gemini") == given
