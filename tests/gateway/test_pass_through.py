@@ -168,9 +168,9 @@ async def test_a_client_that_leaves_before_an_answer_is_no_longer_worked_for(dia
         async with httpx.AsyncClient(base_url=running.url) as client:
             asking = asyncio.ensure_future(client.post(PATHS[dialect], json=BODIES[dialect]))
             call = await running.upstream.next_call()
-            assert running.application.in_flight == 1
+            assert running.application.tally.in_flight == 1
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-        while running.application.in_flight:  # noqa: ASYNC110 - the server has no event for it
+        while running.application.tally.in_flight:  # noqa: ASYNC110 - the server has no event for it
             await asyncio.sleep(0)
         call.break_off()

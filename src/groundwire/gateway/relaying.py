@@ -4,7 +4,7 @@ Its requests are rewritten for its session and sent on: as they are to a provide
 other. Calls stay behind; in their place the client reads the placeholder.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from time import perf_counter_ns
 
@@ -130,7 +130,7 @@ class RelayDoor:
 
     async def _pieces(
         self, relayed: _Relayed, first: list[ReplyPart], batches: AsyncGenerator[list[ReplyPart]]
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes]:
         encoder = gemini.StreamEncoder(array=relayed.asked.array)
         batch: list[ReplyPart] | None = first
         try:
@@ -164,7 +164,7 @@ class RelayDoor:
             return
         encoder = gemini.StreamEncoder(array=asked.array)
 
-        async def pieces() -> AsyncIterator[bytes]:
+        async def pieces() -> AsyncGenerator[bytes]:
             yield encoder.feed(ReplyTextDelta(index=0, text=text))
             yield encoder.feed(ReplyEnded(reply=reply))
             yield encoder.finish()

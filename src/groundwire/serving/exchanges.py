@@ -203,4 +203,3 @@ class Route(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not self.label:
             force_setattr(self, "label", f"{self.method} {self.path}")
-
