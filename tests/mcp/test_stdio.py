@@ -43,8 +43,8 @@ async def test_the_official_client_lists_and_calls_tools(command, groundwire, er
     assert sent.structured_content["text"] == "hi"
     calls = json.loads(groundwire("calls", "list", "--json").stdout)
     assert sorted(call["tool"] for call in calls) == ["get_weather", "send_note"]
-    assert {call["session_id"] for call in calls} == {calls[0]["session_id"]}
-    assert calls[0]["session_id"].startswith("mcp_")
+    assert {call["sessionId"] for call in calls} == {calls[0]["sessionId"]}
+    assert calls[0]["sessionId"].startswith("mcp_")
 
 
 async def test_tool_folders_are_served_as_they_are(command):
