@@ -75,7 +75,6 @@ def make_application(
         await keys.check_bind(settings.server.host)
         await tables.open()
         await keeper.open()
-        await mcp.open()
 
     async def closing() -> None:
         await mcp.close()

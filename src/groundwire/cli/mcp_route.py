@@ -1,6 +1,7 @@
 """The Model Context Protocol among the gateway's routes: behind the same keys, and in the same description."""
 
-from typing import Any
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.routing import Route
@@ -8,14 +9,15 @@ from starlette.routing import Route
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import AccessError
 from groundwire.contracts.keys import EVERYTHING, Caller
-from groundwire.mcp import HttpDoor
-from groundwire.mcp.origins import LOOPBACK
 from groundwire.runtime.policies.access import Mask
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.turns import TurnOptions
 from groundwire.serving.answers import error_answer
 from groundwire.serving.keys import KeyRing
 from groundwire.serving.openapi import Operation
+
+if TYPE_CHECKING:
+    from groundwire.mcp import HttpDoor
 
 PATH = "/mcp"
 _CALLER = "groundwire.caller"
@@ -35,12 +37,17 @@ _REFUSALS = dict.fromkeys((400, 401, 403, 404, 406, 413, 415, 429, 503), _JSON)
 
 
 class McpRoute:
-    """`open` and `close` belong to the application's own. On a loopback address it answers to no other name."""
+    """Opened with the first message: the protocol's library takes 40 MB, and many gateways are never asked for it.
+
+    On a loopback address it answers to no other name.
+    """
 
     def __init__(self, runtime: Runtime, keys: KeyRing, *, is_loopback: bool) -> None:
-        self._door = HttpDoor(runtime, identify=_identify, hosts=LOOPBACK if is_loopback else None)
+        self._runtime = runtime
+        self._is_loopback = is_loopback
+        self._door: HttpDoor | None = None
+        self._opening = asyncio.Lock()
         self._keys = keys
-        self.open, self.close = self._door.open, self._door.close
         self.methods = ("POST", "DELETE")
         self.routes = [Route(PATH, endpoint=self)]
         self.operations = [
@@ -72,7 +79,24 @@ class McpRoute:
         except AccessError as error:
             await error_answer(error)(scope, receive, send)
             return
-        await self._door({**scope, _CALLER: caller}, receive, send)
+        door = self._door or await self._open()
+        await door({**scope, _CALLER: caller}, receive, send)
+
+    async def _open(self) -> "HttpDoor":
+        from groundwire.mcp import HttpDoor
+        from groundwire.mcp.origins import LOOPBACK
+
+        async with self._opening:
+            if self._door is None:
+                hosts = LOOPBACK if self._is_loopback else None
+                door = HttpDoor(self._runtime, identify=_identify, hosts=hosts)
+                await door.open()
+                self._door = door
+            return self._door
+
+    async def close(self) -> None:
+        if self._door is not None:
+            await self._door.close()
 
 
 def _identify(scope: Any) -> TurnOptions:
