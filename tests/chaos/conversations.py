@@ -127,10 +127,14 @@ def model_of(seed: int, faults: ModelFaults) -> ScriptedModel:
 
 
 class Conversations:
-    """An agent in front of four faulty servers, one for each dialect."""
+    """An agent in front of four faulty servers, one for each dialect.
 
-    def __init__(self, seed: int, stack: Any, store: str) -> None:
+    `patience` is how many seconds a server may take. Short, a slow machine may add failures of its own to those planned.
+    """
+
+    def __init__(self, seed: int, stack: Any, store: str, *, patience: float = 0.2) -> None:
         self.world = World()
+        self._patience = patience
         self._seed, self._stack, self._store = seed, stack, store
         self._faults = {dialect: FaultsByConversation(seed) for dialect in DIALECTS}
 
@@ -143,7 +147,7 @@ class Conversations:
             providers[dialect.replace("-", "_")] = ProviderSettings(
                 dialect=dialect,
                 base_url=urls.get(dialect, running.openai_url),
-                timeouts=Timeouts(total=0.2, read=0.2),
+                timeouts=Timeouts(total=self._patience, read=self._patience),
                 retry=RetryPolicy(attempts=2, first=0.001, longest=0.01),
             )
         settings = Settings(providers=providers)

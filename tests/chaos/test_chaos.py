@@ -54,7 +54,7 @@ async def test_a_thousand_conversations_with_faults_end_by_name_and_act_once(tmp
 async def test_the_same_seed_gives_the_same_conversations_wherever_one_begins(tmp_path):
     async def hold(numbers, name):
         async with AsyncExitStack() as stack:
-            conversations = Conversations(SEED, stack, f"sqlite:///{tmp_path}/{name}.db")
+            conversations = Conversations(SEED, stack, f"sqlite:///{tmp_path}/{name}.db", patience=30)
             await conversations.open()
             return {number: await conversations.hold(number) for number in numbers}
 
