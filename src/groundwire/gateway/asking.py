@@ -17,7 +17,7 @@ from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
-from groundwire.gateway.failing import headers_for, write_failure
+from groundwire.gateway.failing import failure_of, headers_for, write_failure
 from groundwire.gateway.forwarding import Passage, pass_on
 from groundwire.gateway.governed import (
     SESSION_HEADER,
@@ -207,9 +207,9 @@ class ModelDoor:
                 else:
                     yield b"".join([await self._piece(part, question, encoder) for part in batch])
                 batch = await anext(batches, None)
-        except ProviderError as error:
+        except GroundwireError as error:  # the status is sent, so the stream itself has to say it
             self._count_failure(error)
-            yield encoder.feed(ReplyFailed(failure=error.failure))
+            yield encoder.feed(ReplyFailed(failure=failure_of(error)))
         yield encoder.finish()
 
     async def _piece(self, part: GovernedPart, question: Question, encoder: ReplyEncoder) -> bytes:

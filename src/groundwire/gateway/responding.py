@@ -2,6 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from groundwire.contracts.canonical import JsonObject
@@ -19,8 +21,17 @@ _DIALECT: Dialect = "openai-responses"
 _BASE = "/v1/responses/"
 _OURS = frozenset({"conversation", "previous_response_id", "store", "background"})
 """Members that the gateway acts on itself; a provider is not told."""
-_STATEFUL = (b'"conversation"', b'"previous_response_id"')
-_NOT_KEPT = b'"store":false'
+
+
+class _Head(Struct, frozen=True, gc=False):
+    """What has to be known of a body to tell whether it is to be kept."""
+
+    store: bool | None = None
+    conversation: Raw | None = None
+    previous_response_id: Raw | None = None
+
+
+_read_head = msgspec.json.Decoder(_Head).decode
 
 
 class ResponsesDoor(ConversationDoor):
@@ -29,7 +40,11 @@ class ResponsesDoor(ConversationDoor):
 
     async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, started: int) -> bool:
         """Only what neither goes on from something nor is to be kept."""
-        if any(name in body for name in _STATEFUL) or _NOT_KEPT not in body.replace(b" ", b""):
+        try:
+            head = _read_head(body)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return False
+        if head.store is not False or head.conversation is not None or head.previous_response_id is not None:
             return False
         return await super()._pass_on(exchange, caller, body, asked, started)
 

@@ -1,0 +1,37 @@
+"""A turn that is to be kept is kept; where it cannot be, the caller hears of it, in a stream that has begun too."""
+
+import sqlite3
+
+import httpx2 as httpx
+
+
+async def test_the_word_store_within_a_tool_does_not_make_a_response_forgotten(gateway):
+    parameters = {"type": "object", "properties": {"settings": {"type": "object", "default": {"store": False}}}}
+    tools = [{"type": "function", "name": "save", "parameters": parameters}]
+    async with (
+        gateway("Hello.", upstream="openai-responses") as running,
+        httpx.AsyncClient(base_url=running.url) as client,
+    ):
+        made = (
+            await client.post("/v1/responses", json={"model": running.model, "input": "Hi.", "tools": tools})
+        ).json()
+        shown = await client.get(f"/v1/responses/{made['id']}")
+    assert (shown.status_code, shown.json()) == (200, made)
+
+
+async def test_a_turn_that_cannot_be_kept_is_an_error_and_no_answer(gateway, tmp_path):
+    file = tmp_path / "groundwire.db"
+    async with (
+        gateway("Hello.", store=f"sqlite:///{file}") as running,
+        httpx.AsyncClient(base_url=running.url) as client,
+    ):
+        with sqlite3.connect(file) as elsewhere:
+            elsewhere.execute("DROP TABLE gateway_turns")
+        elsewhere.close()
+        body = {"model": running.model, "input": "Hi."}
+        whole = await client.post("/v1/responses", json=body)
+        streamed = await client.post("/v1/responses", json={**body, "stream": True})
+    assert whole.status_code == 500
+    events = [line.removeprefix("event: ") for line in streamed.text.splitlines() if line.startswith("event: ")]
+    assert "response.failed" in events
+    assert "response.completed" not in events
