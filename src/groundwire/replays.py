@@ -87,7 +87,7 @@ def _as_declared(trace: Trace, options: RunOptions) -> tuple[Registry, RunOption
         Tool(
             name=one.name,
             description=one.description or "",
-            parameters=one.parameters or {"type": "object"},
+            parameters=one.schema or {"type": "object"},
             modes=("text", "voice"),
         )
         for one in plan.tools

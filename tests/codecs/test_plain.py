@@ -1,12 +1,15 @@
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from groundwire.codecs.schemas import forms
 from groundwire.codecs.schemas.conversions import WarningLog
 from groundwire.codecs.schemas.flattening import flatten_keeping_definitions
 from groundwire.codecs.schemas.json_subset import write_json_subset
-from groundwire.codecs.schemas.plain import DEPTH, is_plain
+from groundwire.codecs.schemas.plain import DEPTH, is_plain, is_plain_text
 from groundwire.codecs.schemas.root import plain_object_root
 
 TEXT = {"type": "string", "description": "words"}
@@ -53,6 +56,7 @@ def test_what_looks_plain_comes_out_of_the_whole_conversion_as_it_is(properties)
     schema = {"type": "object", "properties": properties}
     if is_plain(schema):
         assert converted(schema) == (schema, ())
+    assert is_plain_text(Raw(json.dumps(schema).encode())) is is_plain(schema)
 
 
 def nested(depth):
@@ -89,6 +93,14 @@ def test_ordinary_tools_are_plain_and_deep_ones_are_looked_at():
 )
 def test_anything_else_is_not_plain(schema):
     assert not is_plain(schema)
+    assert not is_plain_text(Raw(json.dumps(schema).encode()))
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"[]", b'{"type": "object", "properties": {"a": {"type": "\xff"}}}', b"[" * 100_000]
+)
+def test_text_that_is_no_schema_is_not_plain(text):
+    assert not is_plain_text(Raw(text))
 
 
 def test_a_plain_schema_is_handed_on_untouched():

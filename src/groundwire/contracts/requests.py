@@ -5,7 +5,8 @@ Members that only one dialect knows stand in `extras` under its name, so that th
 
 from typing import ClassVar, Literal, TypeAlias
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Raw, Struct, field
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
@@ -18,8 +19,13 @@ DIALECTS: tuple[Dialect, ...] = ("openai-chat", "openai-responses", "anthropic",
 _LONGEST = 86_400
 
 
-class FunctionTool(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="function"):
+class FunctionTool(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, eq=False, tag_field="kind", tag="function"
+):
     """A tool that the caller runs. `parameters` is JSON Schema; None means that the sender named no parameters.
+
+    A schema that every provider takes as it is may stay the text that it came as, until somebody reads `schema`: most
+    requests only carry it from one body to the next.
 
     `freeform` is the format of a tool that takes plain text instead of JSON (OpenAI's custom tools); elsewhere it
     is offered as a function with the one argument `input`.
@@ -28,10 +34,24 @@ class FunctionTool(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     kind: ClassVar[Literal["function"]] = "function"
     name: str
     description: str | None = None
-    parameters: JsonObject | None = None
+    parameters: JsonObject | Raw | None = None
     strict: bool | None = None
     freeform: JsonObject | None = None
     private: Private = field(default_factory=dict)
+
+    @property
+    def schema(self) -> JsonObject | None:
+        """The parameters, read."""
+        parameters = self.parameters
+        return msgspec.json.decode(parameters) if isinstance(parameters, Raw) else parameters
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FunctionTool) and self._meaning() == other._meaning()
+
+    __hash__ = None  # type: ignore[assignment]  # it holds objects that can change
+
+    def _meaning(self) -> tuple[object, ...]:
+        return self.name, self.description, self.schema, self.strict, self.freeform, self.private
 
 
 class NativeTool(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="native_tool"):

@@ -59,7 +59,7 @@ def choose_answer(request: ModelRequest) -> tuple[str, tuple[str, JsonObject] | 
     if tool is None:
         told = f"You said: {text[:_MAX_TEXT]}" if text else "I am the built-in model. Ask me for something."
         return _formatted(told, text, request.output), None
-    return "", (tool.name, arguments_for(tool.parameters or {}, text))
+    return "", (tool.name, arguments_for(tool.schema or {}, text))
 
 
 def _formatted(told: str, text: str, output: OutputFormat | None) -> str:

@@ -141,7 +141,7 @@ def _offered(request: ModelRequest, losses: Losses) -> list[FunctionTool]:
 def _parameters(tool: FunctionTool) -> JsonObject:
     if tool.freeform is not None:
         return _FREE_TEXT
-    return tool.parameters or _ANY_OBJECT
+    return tool.schema or _ANY_OBJECT
 
 
 def _tell(tools: Sequence[FunctionTool], *, is_required: bool) -> str:

@@ -87,7 +87,7 @@ def _schema(tool: FunctionTool, path: str, losses: Losses) -> JsonObject:
             "option_dropped", f"{path}.freeform", "A tool that takes plain text is offered with `input` instead."
         )
         return _FREEFORM
-    parameters = tool.parameters
+    parameters = tool.schema
     if parameters is None:
         return {"type": "object", "properties": {}}
     if parameters.get("type") == "object" and _NOT_AT_ROOT.isdisjoint(parameters):

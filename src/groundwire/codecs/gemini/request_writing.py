@@ -44,7 +44,7 @@ def encode_request(
     if instructions:
         body["systemInstruction"] = {"parts": instructions, **extras.get("_systemInstruction", {})}
     if request.tools or "_tools" in extras:
-        body["tools"] = _write_tools(request, names, losses, profile, extras.get("_tools"), cache)
+        body["tools"] = _write_tools(request, names, losses, profile, extras.get("_tools"), cache, fragments=fragments)
         if not body["tools"] and "_tools" not in extras:
             del body["tools"]
     places = range(len(request.items) - len(items), len(request.items))
@@ -63,10 +63,17 @@ def encode_request(
 
 
 def _write_tools(
-    request: ModelRequest, names: NameTable, losses: Losses, profile: Profile, shape: Any, cache: ToolCache | None
+    request: ModelRequest,
+    names: NameTable,
+    losses: Losses,
+    profile: Profile,
+    shape: Any,
+    cache: ToolCache | None,
+    *,
+    fragments: bool,
 ) -> Any:
     if cache is None or shape is not None:
-        return write_tools(request.tools, names, losses, profile, shape=shape)
+        return write_tools(request.tools, names, losses, profile, shape=shape, fragments=fragments)
     tools = request.tools
     return cache.write(
         tools, (DIALECT, profile), names, losses, lambda table, own: write_tools(tools, table, own, profile)

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import orjson
+from msgspec import Raw
+
 from groundwire.codecs.gemini.casing import camel_keys
 from groundwire.codecs.gemini.profile import DIALECT, Profile
 from groundwire.codecs.schemas.forms import from_openapi_subset, to_json_schema_subset, to_openapi_subset
-from groundwire.codecs.schemas.plain import is_plain
 from groundwire.codecs.wire.freeform import FREEFORM_PARAMETERS
 from groundwire.codecs.wire.names import NameTable
 from groundwire.codecs.wire.private import take_own, unknown_values, visible
@@ -62,7 +64,13 @@ def _read_function(declaration: Any, path: str) -> FunctionTool:
 
 
 def write_tools(
-    tools: Sequence[DeclaredTool], names: NameTable, losses: Losses, profile: Profile, *, shape: Any = None
+    tools: Sequence[DeclaredTool],
+    names: NameTable,
+    losses: Losses,
+    profile: Profile,
+    *,
+    shape: Any = None,
+    fragments: bool = False,
 ) -> list[JsonObject]:
     """The wire list; the result depends on nothing but the arguments. Functions share one entry unless `shape` parts them."""
     functions: list[JsonObject] = []
@@ -83,8 +91,8 @@ def write_tools(
         if tool.description is not None:
             wire["description"] = tool.description
         parameters = tool.parameters
-        if not tool.private and tool.freeform is None and not profile.native_schema and is_plain(parameters):
-            wire["parametersJsonSchema"] = parameters
+        if fragments and not (tool.private or profile.native_schema) and isinstance(parameters, Raw):
+            wire["parametersJsonSchema"] = orjson.Fragment(bytes(parameters))  # type: ignore[assignment]
         else:
             _complete_function(wire, tool, path, losses, profile)
         functions.append(wire)
@@ -93,7 +101,7 @@ def write_tools(
 
 def _complete_function(wire: JsonObject, tool: FunctionTool, path: str, losses: Losses, profile: Profile) -> None:
     members = take_own(tool.private, DIALECT, path, losses) if tool.private else {}
-    parameters = tool.parameters
+    parameters = tool.schema
     if tool.freeform is not None:
         parameters = FREEFORM_PARAMETERS
         losses.add(

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import Raw
+
 from groundwire.codecs.openai_chat.profile import DIALECT, Profile
 from groundwire.codecs.schemas.forms import to_openai
 from groundwire.codecs.wire.freeform import FREEFORM_PARAMETERS
@@ -80,10 +82,10 @@ def _read_function(function: JsonObject, path: str, hints: JsonObject) -> Functi
 
 
 def function_tool(
-    name: str, description: str | None, parameters: JsonObject | None, hints: JsonObject, *, strict: bool | None
+    name: str, description: str | None, parameters: JsonObject | Raw | None, hints: JsonObject, *, strict: bool | None
 ) -> FunctionTool:
     """The tool, with a note on a schema that would be changed for another sender."""
-    if parameters is not None and not _is_plain(parameters):
+    if isinstance(parameters, dict) and not _is_plain(parameters):
         hints = {**hints, "_as_is": True}
     if strict:
         hints = {**hints, "_strict": True}
@@ -158,16 +160,17 @@ def _nested(tool: FunctionTool, function: JsonObject) -> JsonObject:
 
 def _write_function(tool: FunctionTool, name: str, path: str, profile: Profile, losses: Losses) -> JsonObject:
     function: JsonObject = {"name": name}
+    schema = tool.schema
     if tool.description is not None:
         function["description"] = fit_description(tool.description, profile.max_description, path, losses)
     if tool.freeform is not None:
         function["parameters"] = FREEFORM_PARAMETERS
         if tool.freeform.get("type") != "text":
             losses.add("format_approximated", path, "The grammar of a free-text tool was left out.")
-    elif tool.parameters is not None and (_is_plain(tool.parameters) or "_as_is" in own_members(tool.private, DIALECT)):
-        function["parameters"] = tool.parameters
-    elif tool.parameters is not None:
-        converted = to_openai(tool.parameters)
+    elif schema is not None and (_is_plain(schema) or "_as_is" in own_members(tool.private, DIALECT)):
+        function["parameters"] = schema
+    elif schema is not None:
+        converted = to_openai(schema)
         losses.add_schema(f"{path}.parameters", converted.warnings)
         function["parameters"] = converted.schema
     parameters = function.get("parameters")

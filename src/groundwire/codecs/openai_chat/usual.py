@@ -13,11 +13,13 @@ from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.openai_chat.options import keep_limit, keep_stream
 from groundwire.codecs.openai_chat.profile import DIALECT
 from groundwire.codecs.openai_chat.tools import function_tool, keep_choice, read_tools
+from groundwire.codecs.schemas.plain import is_plain_text
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import CallItem, Item, Message, ResultItem, TextPart
 from groundwire.contracts.requests import DeclaredTool, ModelRequest, Sampling
 
+_ABSENT = Raw(b"null")
 _Word = Annotated[str, Meta(min_length=1)]
 _Tools = TypeVar("_Tools")
 
@@ -58,7 +60,7 @@ class _Result(Struct, tag_field="role", tag="tool", forbid_unknown_fields=True, 
 class _Function(Struct, forbid_unknown_fields=True, gc=False):
     name: str
     description: str | None = None
-    parameters: JsonObject | None = None
+    parameters: Raw = _ABSENT
     strict: bool | None = None
 
 
@@ -85,6 +87,7 @@ _ROLES: dict[type, str] = {_System: "system", _Developer: "developer", _User: "u
 _DEFAULT_SAMPLING = Sampling()
 
 _decode = msgspec.json.Decoder(_Request[Annotated[list[_Tool], Meta(min_length=1)]]).decode
+_decode_schema = msgspec.json.Decoder(JsonObject | None).decode
 _decode_around_tools = msgspec.json.Decoder(_Request[Raw]).decode
 
 
@@ -121,12 +124,18 @@ def _read_tools(tools: Any, cache: ToolCache | None) -> tuple[DeclaredTool, ...]
         made: list[DeclaredTool] = []
         for tool in tools:
             function = tool.function
-            made.append(
-                function_tool(function.name, function.description, function.parameters, {}, strict=function.strict)
-            )
+            schema = _read_schema(function.parameters)
+            made.append(function_tool(function.name, function.description, schema, {}, strict=function.strict))
         return tuple(made)
     parsed = cache.parse_tools(bytes(tools))
     return cache.once(parsed, DIALECT, lambda: read_tools({"tools": parsed})) if parsed else None
+
+
+def _read_schema(text: Raw) -> JsonObject | Raw | None:
+    """The text itself where every provider takes it as it is."""
+    if text is _ABSENT or is_plain_text(text):
+        return None if text is _ABSENT else text
+    return _decode_schema(text)
 
 
 def _read_messages(messages: list[Any]) -> list[Item] | None:

@@ -296,7 +296,7 @@ def _write_function(tool: FunctionTool, names: NameTable, losses: Losses, path: 
         written["description"] = tool.description
     if tool.strict:
         losses.add("option_dropped", f"{path}.strict", "A Realtime session has no strict tools.")
-    parameters = tool.parameters
+    parameters = tool.schema
     if tool.freeform is not None:
         losses.add("format_approximated", path, "Plain text input is offered as the argument `input`.")
         parameters = FREEFORM_PARAMETERS

@@ -176,12 +176,13 @@ def _write_function(tool: FunctionTool, path: str, names: NameTable, losses: Los
         if not members.get("_no_format"):
             written["format"] = _flat_format(tool.freeform)
         return give_back(written, members)
+    parameters = tool.schema
     if members.get("_verbatim"):
-        written["parameters"] = tool.parameters
-    elif tool.parameters is None:
+        written["parameters"] = parameters
+    elif parameters is None:
         written["parameters"] = _NO_PARAMETERS
     else:
-        converted = to_openai(tool.parameters)
+        converted = to_openai(parameters)
         losses.add_schema(f"{path}.parameters", converted.warnings)
         written["parameters"] = converted.schema
     if tool.strict and "_strict" not in members and isinstance(written["parameters"], dict):

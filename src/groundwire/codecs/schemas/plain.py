@@ -8,7 +8,7 @@ by msgspec, which is three times as fast as a walk in Python.
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 DEPTH = 8
 """Levels of objects and lists; deeper schemas are rare enough to be looked at."""
@@ -43,12 +43,16 @@ class _Flag(Struct, tag_field="type", tag="boolean", forbid_unknown_fields=True,
 
 def _check_object(value: Any) -> None:
     properties, required = value.properties, value.required
-    letters = "".join(properties)
-    # Names without digits can be looked at together; most have none.
-    if not letters.isascii() or not (letters.replace("_", "x").isalpha() or all(map(str.isidentifier, properties))):
-        raise ValueError("a name is not simple")
-    if required is not UNSET and len(properties.keys() & required) < len(required):
-        raise ValueError("a required property is not declared, or named twice")
+    for name in properties:
+        if not (name.isascii() and name.isidentifier()):
+            raise ValueError("a name is not simple")
+    if required is UNSET:
+        return
+    for name in required:
+        if name not in properties:
+            raise ValueError("a required property is not declared")
+    if len(required) > 1 and len(set(required)) < len(required):
+        raise ValueError("a required property is named twice")
 
 
 def _type_of_objects(depth: int) -> Any:
@@ -83,6 +87,7 @@ def _type_of_objects(depth: int) -> Any:
 
 
 _PLAIN = _type_of_objects(DEPTH)
+_decode = msgspec.json.Decoder(_PLAIN | _Flag).decode  # of two types, or else msgspec would take one that is left out
 
 
 def is_plain(schema: Any) -> bool:
@@ -94,3 +99,11 @@ def is_plain(schema: Any) -> bool:
     except (msgspec.ValidationError, RecursionError):
         return False
     return True
+
+
+def is_plain_text(text: Raw) -> bool:
+    """The same of a schema's JSON text."""
+    try:
+        return type(_decode(text)) is _PLAIN
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return False

@@ -46,8 +46,9 @@ def make_plan(options: RunOptions, tools: Iterable[Tool], *, has_called: bool = 
 
 
 def clients_among(options: RunOptions, taken: Container[str]) -> list[FunctionTool]:
-    """The caller's tools; where one is called like one of ours, ours is meant."""
-    return [tool for tool in options.client_tools if tool.name not in taken]
+    """The caller's tools; where one is called like one of ours, ours is meant. Schemas are read: digests are of meanings."""
+    others = [tool for tool in options.client_tools if tool.name not in taken]
+    return [msgspec.structs.replace(tool, parameters=tool.schema) for tool in others]
 
 
 def write_instructions(instructions: str, specs: Iterable[ToolSpec], mode: str) -> str:
