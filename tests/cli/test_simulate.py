@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from groundwire.contracts.errors import ConfigError
-from groundwire.providers.reqwest import ReqwestTransport
 from groundwire.providers.scripts import Answer, Ask, Rule, Script, read_script
+from groundwire.providers.sockets import SocketTransport
 from groundwire.providers.transport import HttpRequest
 
 LIMIT = 60
@@ -50,7 +50,7 @@ async def simulating(*options):
 
 
 async def ask(url, said, headers=None):
-    client = ReqwestTransport()
+    client = SocketTransport()
     weather = {"type": "function", "function": {"name": "get_weather"}}
     body = {"model": "m", "messages": [{"role": "user", "content": said}], "tools": [weather]}
     try:

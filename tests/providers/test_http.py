@@ -15,11 +15,11 @@ from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyStarted,
 from groundwire.contracts.requests import DIALECTS, FunctionTool, ModelRequest, Sampling, SendOptions
 from groundwire.providers.endpoints import AUTH_OF, Endpoint
 from groundwire.providers.http import HttpProvider
-from groundwire.providers.reqwest import ReqwestTransport
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.scripted import ScriptedModel
 from groundwire.providers.scripts import Answer, Ask
 from groundwire.providers.secrets import HIDDEN, Secret
+from groundwire.providers.sockets import SocketTransport
 from groundwire.providers.transport import Timeouts, TransportError
 from groundwire.simulator.http import HttpServer, Response
 from groundwire.testing import FakeClock, Fault, FaultKind, ModelFaults, simulator
@@ -94,7 +94,7 @@ async def provider(dialect, *answers, clock=None, **options):
     port = await server.start("127.0.0.1", 0)
     base = f"http://127.0.0.1:{port}" + ("/v1" if dialect.startswith("openai") else "")
     endpoint = Endpoint(name="here", dialect=dialect, base_url=base, key=Secret(KEY), auth=AUTH_OF[dialect], **options)
-    made = HttpProvider(endpoint, ReqwestTransport(endpoint.timeouts), clock=clock or EagerClock(), random=Random(1))
+    made = HttpProvider(endpoint, SocketTransport(endpoint.timeouts), clock=clock or EagerClock(), random=Random(1))
     try:
         yield made, script
     finally:
@@ -384,7 +384,7 @@ async def dripped(patience, advance):
         endpoint = Endpoint(
             name="here", dialect="openai-chat", base_url=running.openai_url, retry=RetryPolicy(attempts=1)
         )
-        made = HttpProvider(endpoint, ReqwestTransport(), clock=EagerClock())
+        made = HttpProvider(endpoint, SocketTransport(), clock=EagerClock())
         asking = asyncio.ensure_future(collect(made.stream(REQUEST, SendOptions(timeout=patience)), seen))
         async with asyncio.timeout(LIMIT):
             while advance and not asking.done():

@@ -174,7 +174,7 @@ async def test_knobs_of_the_settings_win_over_what_is_known_of_the_model(tmp_pat
 def test_without_an_http_client_only_who_needs_it_is_refused_with_the_line_that_installs_it():
     script = """
 import asyncio, sys
-sys.modules["pyreqwest"] = None
+sys.modules["httptools"] = None
 from groundwire import ConfigError, ModelRequest, open_models, say
 
 async def main():

@@ -12,8 +12,8 @@ from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOption
 from groundwire.providers.endpoints import Endpoint
 from groundwire.providers.faults import PAGE, read_fault
 from groundwire.providers.http import HttpProvider
-from groundwire.providers.reqwest import ReqwestTransport
 from groundwire.providers.retries import RetryPolicy
+from groundwire.providers.sockets import SocketTransport
 from groundwire.providers.transport import Timeouts
 from groundwire.runtime.clock import SystemClock
 from groundwire.testing import (
@@ -168,7 +168,7 @@ async def test_in_process_and_over_http_the_same_comes_out(kind):
             timeouts=timeouts,
             retry=RetryPolicy(attempts=1),
         )
-        remote = HttpProvider(endpoint, ReqwestTransport(timeouts), clock=SystemClock())
+        remote = HttpProvider(endpoint, SocketTransport(timeouts), clock=SystemClock())
         over_http = await outcome(remote)
         await remote.close()
     assert await outcome(scripted(kind=kind, status=529, retry_after=2, pause=0)) == over_http

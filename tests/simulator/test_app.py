@@ -10,7 +10,7 @@ import pytest
 from groundwire.codecs.dialects import codec_of
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.replies import FinishReason, ReplyEnded
-from groundwire.providers.reqwest import ReqwestTransport
+from groundwire.providers.sockets import SocketTransport
 from groundwire.providers.transport import HttpRequest, TransportError
 from groundwire.simulator.app import Simulator
 from groundwire.testing import Answer, Ask, FakeClock, Fault, FaultKind, ModelFaults, Rule, ScriptedModel, simulator
@@ -55,7 +55,7 @@ DIALECTS = list(PATHS)
 
 
 async def ask(running, path, body, headers=None, method="POST"):
-    client = ReqwestTransport()
+    client = SocketTransport()
     try:
         async with asyncio.timeout(LIMIT):
             data = b"" if body is None else json.dumps(body).encode()

@@ -11,8 +11,8 @@ from groundwire.contracts.messages import ResultItem, TextPart, say
 from groundwire.contracts.requests import DIALECTS, FunctionTool, ModelRequest
 from groundwire.providers.endpoints import Endpoint
 from groundwire.providers.http import HttpProvider
-from groundwire.providers.reqwest import ReqwestTransport
 from groundwire.providers.retries import RetryPolicy
+from groundwire.providers.sockets import SocketTransport
 from groundwire.runtime.clock import SystemClock
 from groundwire.testing import Answer, Ask, Fault, FaultKind, ModelFaults, simulator
 
@@ -63,7 +63,7 @@ async def ask(provider, request, *, stream):
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("pair", list(itertools.product(DIALECTS, repeat=2)), ids=" then ".join)
 async def test_a_conversation_goes_on_with_another_provider(pair, stream):
-    transport = ReqwestTransport()
+    transport = SocketTransport()
     items = [say("user", "How is the weather?")]
     said = []
     async with asyncio.timeout(LIMIT), simulator(*SCRIPT) as running:
@@ -93,7 +93,7 @@ async def test_a_conversation_goes_on_with_another_provider(pair, stream):
     ],
 )
 async def test_a_fault_is_told_once_and_survived_with_a_second_try(dialect, fault, kinds):
-    transport = ReqwestTransport()
+    transport = SocketTransport()
     request = ModelRequest(model=MODELS[dialect], items=(say("user", "hi"),), max_output_tokens=500)
     faults = ModelFaults(at={0: fault, 1: fault})
     async with asyncio.timeout(LIMIT), simulator("Hello.", faults=faults) as running:

@@ -195,11 +195,11 @@ def _endpoint(name: str, wanted: ProviderSettings, environ: Mapping[str, str]) -
 def _http_provider(endpoint: Endpoint, clock: Clock, cache: "ToolCache | None") -> Provider:
     try:
         from groundwire.providers.http import HttpProvider
-        from groundwire.providers.reqwest import ReqwestTransport
+        from groundwire.providers.sockets import SocketTransport
     except ImportError:
         from groundwire.providers.failing import UnusableProvider
 
         hint = "pip install 'groundwire[providers]'"
         return UnusableProvider(ConfigError(f"Asking {endpoint.name} needs an HTTP client.", hint=hint))
-    transport = ReqwestTransport(endpoint.timeouts, proxy=endpoint.proxy, ca_file=endpoint.ca_file)
+    transport = SocketTransport(endpoint.timeouts, proxy=endpoint.proxy, ca_file=endpoint.ca_file)
     return HttpProvider(endpoint, transport, clock=clock, cache=cache)

@@ -271,7 +271,6 @@ class HttpProvider:
             headers={**own, **headers} if headers else own,
             body=body,
             timeout=usual if seconds is None else seconds,
-            is_streamed=stream,
         )
         try:
             return await self._transport.send(outgoing)

@@ -1,4 +1,4 @@
-"""HTTP to providers as a seam, so that the client library can be exchanged; `reqwest` is the one in use.
+"""HTTP to providers as a seam, so that the client can be exchanged; `sockets` is the one in use.
 
 Knows bytes and timeouts; nothing of models, dialects or retries. Every way in which a connection can fail comes out as
 a TransportError with the kind of failure.
@@ -21,8 +21,6 @@ class HttpRequest(Struct, frozen=True, kw_only=True):
     body: bytes = b""
     timeout: float = 0.0
     """Seconds for everything, body included; 0 for as long as the pieces keep coming."""
-    is_streamed: bool = True
-    """Whether pieces of the answer are wanted as they come; one that is wanted whole costs less."""
 
 
 class Timeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,7 +46,9 @@ class TransportError(Exception):
 
 class HttpResponse(Protocol):
     status: int
-    headers: Mapping[str, str]
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
 
     async def read(self) -> bytes: ...
 
