@@ -1,0 +1,5 @@
+"""What a trial is judged by: one function for each kind of check, from evidence to a finding."""
+
+from groundwire.evals.graders.grading import Evidence, grade
+
+__all__ = ["Evidence", "grade"]

@@ -1,0 +1,80 @@
+"""Were the right tools called, with the right arguments, in the right order?"""
+
+from collections.abc import Sequence
+
+from jsonschema_rs import validator_for
+
+from groundwire.contracts.canonical import JsonValue
+from groundwire.evals.graders.evidence import Evidence
+from groundwire.evals.records import CallTrace, Finding
+from groundwire.evals.scenarios import CallsCheck, ExpectedCall
+
+
+def grade_calls(check: CallsCheck, evidence: Evidence) -> Finding:
+    made = evidence.calls
+    forbidden = [call.name for call in made if "*" in check.none or call.name in check.none]
+    if forbidden:
+        return _failed("forbidden_call", f"{forbidden[0]} was called.")
+    if check.at_most is not None and len(made) > check.at_most:
+        return _failed("too_many_calls", f"{len(made)} calls were made; {check.at_most} would have done.")
+    if check.mode == "exact" and len(made) != len(check.calls):
+        code = "missing_call" if len(made) < len(check.calls) else "extra_call"
+        return _failed(code, f"{len(made)} calls were made instead of {len(check.calls)}.")
+    missing = _missing(check, made)
+    if missing is None:
+        return Finding(check="calls", passed=True)
+    near = [call for call in made if call.name == missing.name]
+    if not near:
+        return _failed("missing_call", f"{missing.name} was not called as expected.")
+    return _failed("wrong_arguments", f"{missing.name} was called, but {_told(missing)}.")
+
+
+def _missing(check: CallsCheck, made: Sequence[CallTrace]) -> ExpectedCall | None:
+    """The first expected call that was not made; none, if all were."""
+    if check.mode == "exact":
+        return next((wanted for wanted, call in zip(check.calls, made, strict=True) if not _fits(wanted, call)), None)
+    left = list(made)
+    for wanted in check.calls:
+        place = next((number for number, call in enumerate(left) if _fits(wanted, call)), None)
+        if place is None:
+            return wanted
+        left = left[place + 1 :] if check.mode == "order" else left[:place] + left[place + 1 :]
+    return None
+
+
+def _fits(wanted: ExpectedCall, call: CallTrace) -> bool:
+    if wanted.name != call.name or (wanted.ok is not None and wanted.ok != call.ok):
+        return False
+    if wanted.error and wanted.error != call.error:
+        return False
+    if wanted.arguments is not None and not is_within(wanted.arguments, call.arguments):
+        return False
+    return wanted.schema is None or validator_for(wanted.schema).is_valid(call.arguments)
+
+
+def is_within(wanted: JsonValue, given: JsonValue) -> bool:
+    """Whether all that is wanted is there: objects may have more members, lists and other values are equal."""
+    if isinstance(wanted, dict):
+        return isinstance(given, dict) and all(
+            name in given and is_within(value, given[name]) for name, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(given, list) and len(wanted) == len(given) and all(map(is_within, wanted, given))
+    return (type(wanted) is type(given) and wanted == given) or _is_same_number(wanted, given)
+
+
+def _is_same_number(wanted: JsonValue, given: JsonValue) -> bool:
+    kinds = {type(wanted), type(given)}
+    return kinds == {int, float} and wanted == given
+
+
+def _told(wanted: ExpectedCall) -> str:
+    if wanted.error:
+        return f"not with the error {wanted.error}"
+    if wanted.ok is not None:
+        return "it did not end as it should" if wanted.arguments is None else "not with these arguments and this end"
+    return "not with the arguments that were expected"
+
+
+def _failed(code: str, message: str) -> Finding:
+    return Finding(check="calls", passed=False, code=code, message=message)

@@ -1,0 +1,79 @@
+"""From checks to findings: each kind of check has its one function."""
+
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from groundwire.contracts.errors import ConfigError
+from groundwire.evals.graders.answers import grade_limits, grade_outcome, grade_text
+from groundwire.evals.graders.calls import grade_calls
+from groundwire.evals.graders.evidence import Evidence
+from groundwire.evals.graders.quotes import grade_grounding
+from groundwire.evals.graders.rubrics import Judges, grade_rubric
+from groundwire.evals.graders.states import grade_state
+from groundwire.evals.records import Finding
+from groundwire.evals.scenarios import (
+    CallsCheck,
+    Check,
+    FunctionCheck,
+    GroundingCheck,
+    LimitsCheck,
+    OutcomeCheck,
+    RubricCheck,
+    StateCheck,
+    TextCheck,
+)
+
+__all__ = ["Evidence", "grade"]
+
+_GRADERS: dict[type, Callable[[Any, Evidence], Finding]] = {
+    CallsCheck: grade_calls,
+    StateCheck: grade_state,
+    TextCheck: grade_text,
+    OutcomeCheck: grade_outcome,
+    LimitsCheck: grade_limits,
+    GroundingCheck: grade_grounding,
+}
+
+
+async def grade(
+    checks: Sequence[Check], evidence: Evidence, *, judges: Judges | None = None, seed: int = 0
+) -> tuple[Finding, ...]:
+    """All findings, also after one that failed: a report tells everything that was wrong."""
+    found: list[Finding] = []
+    for check in checks:
+        if isinstance(check, RubricCheck):
+            if judges is None:
+                raise ConfigError("A rubric needs a judge.", hint="--judge MODEL")
+            judge, name = judges(check.judge)
+            found.append(await grade_rubric(check, evidence, judge, name, seed))
+        elif isinstance(check, FunctionCheck):
+            found.append(await _grade_by_function(check, evidence))
+        else:
+            found.append(_GRADERS[type(check)](check, evidence))
+    return tuple(found)
+
+
+async def _grade_by_function(check: FunctionCheck, evidence: Evidence) -> Finding:
+    function = load_function(check.function) if isinstance(check.function, str) else check.function
+    name = check.name or getattr(function, "__name__", "function")
+    said = function(evidence)
+    if inspect.isawaitable(said):
+        said = await said
+    if isinstance(said, Finding):
+        return said
+    wrong = said is False or (isinstance(said, str) and bool(said))
+    message = said if isinstance(said, str) else ""
+    return Finding(check=name, passed=not wrong, code=name if wrong else "", message=message if wrong else "")
+
+
+def load_function(address: str) -> Callable[..., Any]:
+    module, _, name = address.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"The function {address!r} cannot be found: {error}", hint="module:name") from None
+    if not callable(found):
+        raise ConfigError(f"{address!r} is no function.")
+    return found

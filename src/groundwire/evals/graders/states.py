@@ -1,0 +1,34 @@
+"""What was left behind."""
+
+import msgspec
+
+from groundwire.evals.graders.evidence import Evidence
+from groundwire.evals.pointers import PatchError, value_at
+from groundwire.evals.records import Finding
+from groundwire.evals.scenarios import StateCheck
+
+_SHOWN = 160
+
+
+def grade_state(check: StateCheck, evidence: Evidence) -> Finding:
+    place = check.path or "the whole"
+    try:
+        value = value_at(evidence.state, check.path)
+    except PatchError as error:
+        if check.absent:
+            return Finding(check="state", passed=True)
+        return _failed("missing_state", error.message)
+    if check.absent:
+        return _failed("unwanted_state", f"There is something at {place}.")
+    if check.equals is not msgspec.UNSET and value != check.equals:
+        return _failed("wrong_state", f"At {place} there is {_shown(value)}, not {_shown(check.equals)}.")
+    return Finding(check="state", passed=True)
+
+
+def _shown(value: object) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _failed(code: str, message: str) -> Finding:
+    return Finding(check="state", passed=False, code=code, message=message)

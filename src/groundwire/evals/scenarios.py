@@ -1,0 +1,155 @@
+"""A scenario: where a model begins, what it is asked, what it may use, and how anybody can tell that it did well.
+
+In a file as YAML, JSON or TOML, or in Python with the same names. It knows nothing of models and of how often it is run.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.providers.faults import Fault
+from groundwire.providers.scripts import Answer
+from groundwire.registry import Registry
+
+
+class ExpectedCall(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A call that the model should make. `arguments` names those that matter; others may be there too.
+
+    `schema` is for arguments that are right in more ways than one; `ok` and `error` say how the call should end.
+    """
+
+    name: str
+    arguments: JsonObject | None = None
+    schema: JsonObject | None = None
+    ok: bool | None = None
+    error: str = ""
+
+
+class CallsCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="check", tag="calls"):
+    """`exact`: these calls and no others, in this order; `order`: these in this order, among others; `subset`: these, in
+    any order; `none` are tools that must not be called, `*` for all of them."""
+
+    mode: Literal["exact", "order", "subset"] = "subset"
+    calls: tuple[ExpectedCall, ...] = ()
+    none: tuple[str, ...] = ()
+    at_most: int | None = None
+
+
+class StateCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="check", tag="state"):
+    """What the environment holds at the end, at a path: equal to a value, or nothing at all."""
+
+    path: str = ""
+    equals: Any = UNSET
+    absent: bool = False
+
+
+class TextCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="check", tag="text"):
+    """The final answer, without white space around it."""
+
+    equals: str | None = None
+    contains: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    matches: str | None = None
+
+
+class OutcomeCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="check", tag="outcome"):
+    equals: str = "completed"
+
+
+class LimitsCheck(
+    Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, tag_field="check", tag="limits"
+):
+    latency_ms: float | None = None
+    cost: float | None = None
+    tokens: int | None = None
+    steps: int | None = None
+
+
+class GroundingCheck(
+    Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, tag_field="check", tag="grounding"
+):
+    """Quotes that the model gives must stand in what it was told or found.
+
+    `quotes` are paths into the arguments of `tool`'s calls, `*` for every element. `strict` fails where a quote is not
+    found, `report` only counts.
+    """
+
+    tool: str
+    quotes: tuple[str, ...]
+    mode: Literal["strict", "report"] = "strict"
+
+
+class RubricCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="check", tag="rubric"):
+    """A question about the conversation that another model answers with yes or no, several times and blind to who it was."""
+
+    question: str
+    judge: str = ""
+    votes: int = 3
+
+
+class FunctionCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="check", tag="function"):
+    """A function of one's own, as `module:name`; it is given the evidence and gives None, or what is wrong."""
+
+    function: str | Callable[..., Any]
+    name: str = ""
+
+
+Check: TypeAlias = (
+    CallsCheck | StateCheck | TextCheck | OutcomeCheck | LimitsCheck | GroundingCheck | RubricCheck | FunctionCheck
+)
+
+
+class Environment(Protocol):
+    """What the tools act on, made anew for every trial."""
+
+    @property
+    def registry(self) -> Registry: ...
+
+    def state(self) -> JsonValue: ...
+
+
+class SimulatedUser(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Somebody who talks with the model: lines by rules on what it said last, or another model in a role."""
+
+    rules: tuple[tuple[str, str], ...] = ()
+    otherwise: str = ""
+    model: str = ""
+    role: str = ""
+    max_turns: int = 8
+    ends_with: str = "###END###"
+
+
+class Scenario(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """`ideal` is what a model that does everything right would say, turn by turn: simulated models are made of it."""
+
+    id: str
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    environment: str | Callable[[JsonObject], Environment] = "workspace"
+    setup: JsonObject = field(default_factory=dict)
+    instructions: str = ""
+    turns: tuple[str, ...] = ()
+    user: SimulatedUser | None = None
+    settings: JsonObject = field(default_factory=dict)
+    limits: JsonObject = field(default_factory=dict)
+    tools: tuple[str, ...] | UnsetType = UNSET
+    """Those on offer; what the environment offers by default if nothing is said, `*` for all of them."""
+    checks: tuple[Check, ...] = ()
+    ideal: tuple[Answer, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    """What goes wrong between a simulated model and us, request by request; nothing happens to real ones."""
+
+
+class Suite(Struct, frozen=True, kw_only=True):
+    """Scenarios under one name. `presets` are names for some of them; `default` is what runs if nothing is said.
+
+    `baseline` answers by rules alone, so that a report shows what no model at all would achieve.
+    """
+
+    name: str
+    scenarios: tuple[Scenario, ...]
+    presets: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    title: str = ""
+    baseline: Callable[..., Answer] | None = None

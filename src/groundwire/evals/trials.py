@@ -1,0 +1,189 @@
+"""One trial: a scenario carried out once by one model, judged, and written down.
+
+Everything goes through the public Agent on a store of its own. Whatever fails is somebody's fault, and it is told whose:
+only what the model did is scored.
+"""
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from groundwire.agent import Agent, RunResult
+from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.errors import ConfigError, GroundwireError
+from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.messages import Item
+from groundwire.contracts.ports import Provider
+from groundwire.contracts.requests import Sampling
+from groundwire.contracts.runs import Outcome
+from groundwire.evals.environments import open_environment
+from groundwire.evals.graders import Evidence, grade
+from groundwire.evals.graders.rubrics import JudgeFailed, Judges
+from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord
+from groundwire.evals.scenarios import OutcomeCheck, Scenario
+from groundwire.evals.users import UserFailed, user_turns
+from groundwire.providers.scripted import SCRIPT_ERROR
+from groundwire.runtime.runs.presets import merge_settings
+
+MAX_SECONDS = 600.0
+"""A trial that takes longer is ended; what came of it until then is judged."""
+_THE_MODELS = frozenset({FailureKind.MALFORMED_CALL, FailureKind.CONTENT_FILTER, FailureKind.CONTEXT_FULL})
+_OURS = frozenset({FailureKind.INVALID_REQUEST, FailureKind.TOO_LARGE})
+
+
+class Contestant(Struct, frozen=True, kw_only=True):
+    """Who is tried and how it is asked: the name by which `models` know it, its settings and its sampling."""
+
+    name: str
+    models: Provider
+    settings: JsonObject = msgspec.field(default_factory=dict)
+    sampling: Sampling = Sampling()
+    price: Any = None
+
+
+async def carry_out(
+    trial: Trial,
+    scenario: Scenario,
+    contestant: Contestant,
+    *,
+    seed: int,
+    digest: str = "",
+    judges: Judges | None = None,
+) -> TrialRecord:
+    """The record of the trial, whatever happened."""
+    began, started_at = time.perf_counter(), datetime.now(UTC).isoformat(timespec="milliseconds")
+
+    def record(status: Status, **known: Any) -> TrialRecord:
+        known.setdefault("latency_ms", round((time.perf_counter() - began) * 1000, 3))
+        return TrialRecord(trial=trial, seed=seed, status=status, digest=digest, started_at=started_at, **known)
+
+    try:
+        results, evidence = await _converse(scenario, contestant, seed, judges)
+        known = _known(results, evidence)
+        blamed = _blamed(results[-1]) if results else None
+        if blamed is not None:
+            return record(Status.INVALID, blame=blamed[0], code=blamed[1], message=blamed[2], **known)
+        findings = await grade(_checks(scenario), evidence, judges=judges, seed=seed)
+    except UserFailed as error:
+        return record(Status.INVALID, blame=Blame.SIMULATOR, code="user_failed", message=str(error))
+    except JudgeFailed as error:
+        return record(Status.INVALID, blame=Blame.HARNESS, code="judge_failed", message=str(error), **known)
+    except ConfigError:
+        raise  # the same for every trial: whoever runs them has to hear it
+    except GroundwireError as error:
+        return record(Status.INVALID, blame=Blame.HARNESS, code=error.code, message=str(error))
+    wrong = next((finding for finding in findings if not finding.passed), None)
+    if wrong is None:
+        return record(Status.PASSED, findings=findings, **known)
+    return record(Status.FAILED, blame=Blame.MODEL, code=wrong.code, message=wrong.message, findings=findings, **known)
+
+
+async def _converse(
+    scenario: Scenario, contestant: Contestant, seed: int, judges: Judges | None
+) -> tuple[list[RunResult], Evidence]:
+    environment = open_environment(scenario)
+    settings = merge_settings(_masks(scenario, environment.default_tools), scenario.settings, contestant.settings)
+    sampling = msgspec.structs.replace(contestant.sampling, seed=seed)
+    results: list[RunResult] = []
+    said: list[tuple[str, str]] = []
+    history: tuple[Item, ...] = ()
+    began = time.perf_counter()
+    agent = Agent(
+        contestant.name,
+        tools=environment.registry,
+        instructions=scenario.instructions,
+        settings=settings,
+        limits={"max_seconds": MAX_SECONDS, **scenario.limits},
+        models=contestant.models,
+        price=contestant.price,
+        store="memory://",
+        sampling=sampling,
+    )
+    async with agent:
+        async for line in user_turns(scenario, said, judges, seed):
+            result = await agent.run(line, history=history)
+            results.append(result)
+            history = result.history
+            said += [("user", line), ("assistant", result.text)]
+            if not result.ok:
+                break
+    latency = round((time.perf_counter() - began) * 1000, 3)
+    return results, _evidence(scenario, results, environment.state(), latency)
+
+
+def _evidence(scenario: Scenario, results: list[RunResult], state: Any, latency: float) -> Evidence:
+    last = results[-1] if results else None
+    costs = [result.cost for result in results]
+    return Evidence(
+        outcome=last.outcome.value if last is not None else "",
+        text=last.text if last is not None else "",
+        calls=tuple(_traced(call) for result in results for call in result.calls),
+        state=state,
+        conversation=tuple(msgspec.to_builtins(item) for item in (last.history if last is not None else ())),
+        instructions=scenario.instructions,
+        steps=sum(result.steps for result in results),
+        latency_ms=latency,
+        tokens=Tokens(
+            input=sum(result.usage.input for result in results), output=sum(result.usage.output for result in results)
+        ),
+        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+    )
+
+
+def _traced(outcome: Any) -> CallTrace:
+    call, result = outcome.call, outcome.result
+    error = result.error
+    try:
+        arguments = msgspec.json.decode(call.raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        arguments = call.raw
+    return CallTrace(
+        name=call.name,
+        arguments=arguments,
+        ok=result.ok,
+        error="" if error is None else str(error.detail or error.type.value),
+        data=result.data,
+    )
+
+
+def _known(results: list[RunResult], evidence: Evidence) -> dict[str, Any]:
+    return {
+        "outcome": evidence.outcome,
+        "text": evidence.text,
+        "steps": evidence.steps,
+        "calls": evidence.calls,
+        "state": evidence.state,
+        "conversation": evidence.conversation,
+        "latency_ms": evidence.latency_ms,
+        "tokens": evidence.tokens,
+        "cost": evidence.cost,
+        "run_ids": tuple(result.run_id for result in results),
+    }
+
+
+def _blamed(result: RunResult) -> tuple[Blame, str, str] | None:
+    """Whose fault it is that there is nothing to judge; nobody's, where the model answered."""
+    failure: Failure | None = result.failure
+    if result.outcome is not Outcome.PROVIDER_ERROR or failure is None:
+        return None
+    if failure.code == SCRIPT_ERROR:
+        return Blame.SIMULATOR, failure.code, failure.message
+    if failure.kind in _THE_MODELS:
+        return None
+    return Blame.HARNESS if failure.kind in _OURS else Blame.PROVIDER, failure.kind.value, failure.message
+
+
+def _checks(scenario: Scenario) -> tuple[Any, ...]:
+    """A run that did not end well has failed, unless the scenario itself says how it should end."""
+    if any(isinstance(check, OutcomeCheck) for check in scenario.checks):
+        return scenario.checks
+    return (OutcomeCheck(), *scenario.checks)
+
+
+def _masks(scenario: Scenario, offered: tuple[str, ...] | None) -> Mapping[str, Any]:
+    names = offered if scenario.tools is UNSET else scenario.tools
+    return {} if names is None or "*" in names else {"tool_allowlist": list(names)}
