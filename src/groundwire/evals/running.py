@@ -5,6 +5,7 @@ for; a budget that is spent ends the run in good order.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
@@ -69,8 +70,8 @@ class EvalRunner:
         *,
         jobs: int = 1,
         done: Mapping[str, TrialRecord] | None = None,
-        on_record: Callable[[TrialRecord], None] = lambda record: None,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
+        on_record: Callable[[TrialRecord], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
         cache: Cache | None = None,
         judges: Judges | None = None,
         max_cost: float | None = None,
@@ -89,6 +90,11 @@ class EvalRunner:
         self._max_cost = max_cost
         self._clock = clock or SystemClock()
         self._reused = len(self._records)
+        self._statuses = Counter(record.status for record in self._records.values())
+        self._cost = sum(record.cost or 0.0 for record in self._records.values())
+        self._scenarios = {scenario.id: scenario for scenario in plan.scenarios}
+        self._profiles = {profile.id: profile for profile in plan.profiles}
+        self._strategies = {strategy.id: strategy for strategy in plan.strategies}
 
     async def run(self) -> Finished:
         waiting = iter(self._plan.models)  # shared: each worker takes the next model when it has finished one
@@ -109,8 +115,7 @@ class EvalRunner:
         return Finished(records=records, left=left, reason="the budget is spent" if left else "")
 
     async def _carry_out(self, trial: Trial, model: EvalModel) -> None:
-        plan = self._plan
-        scenario = next(one for one in plan.scenarios if one.id == trial.scenario)
+        plan, scenario = self._plan, self._scenarios[trial.scenario]
         seed = seed_of(plan.run.seed, trial)
         digest = digest_of(trial, seed, (scenario, self._settings(trial, model)), plan.run.version)
         found = self._cache.find(digest) if self._cache is not None else None
@@ -136,36 +141,35 @@ class EvalRunner:
 
     @asynccontextmanager
     async def _contestant(self, trial: Trial, model: EvalModel, scenario: Scenario) -> AsyncIterator[Contestant]:
-        profile = next(one for one in self._plan.profiles if one.id == trial.profile)
+        profile = self._profiles[trial.profile]
         async with self._reach(model, scenario) as reached:
             yield replace(reached, settings=self._settings(trial, model), sampling=profile.sampling())
 
     def _settings(self, trial: Trial, model: EvalModel) -> dict[str, object]:
         """The model's presets, then the strategy, then the profile, then what holds for the whole run."""
-        profile = next(one for one in self._plan.profiles if one.id == trial.profile)
-        strategy = next(one for one in self._plan.strategies if one.id == trial.strategy)
+        profile, strategy = self._profiles[trial.profile], self._strategies[trial.strategy]
         presets = [PRESETS[name]() for name in model.presets]
         return dict(merge_settings(*presets, strategy.settings, profile.settings(), self._plan.settings))
 
     def _is_spent(self) -> bool:
-        return self._max_cost is not None and self._cost() >= self._max_cost
-
-    def _cost(self) -> float:
-        return sum(record.cost or 0.0 for record in self._records.values())
+        return self._max_cost is not None and self._cost >= self._max_cost
 
     def _keep(self, record: TrialRecord) -> None:
-        self._on_record(record)
+        if self._on_record is not None:
+            self._on_record(record)
         self._records[record.trial.name] = record
-        statuses = [one.status for one in self._records.values()]
-        self._on_progress(
-            Progress(
-                done=len(statuses),
-                total=len(self._trials),
-                passed=statuses.count(Status.PASSED),
-                failed=statuses.count(Status.FAILED),
-                invalid=statuses.count(Status.INVALID),
-                cost=self._cost(),
-                reused=self._reused,
-                record=record,
+        self._statuses[record.status] += 1
+        self._cost += record.cost or 0.0
+        if self._on_progress is not None:
+            self._on_progress(
+                Progress(
+                    done=len(self._records),
+                    total=len(self._trials),
+                    passed=self._statuses[Status.PASSED],
+                    failed=self._statuses[Status.FAILED],
+                    invalid=self._statuses[Status.INVALID],
+                    cost=self._cost,
+                    reused=self._reused,
+                    record=record,
+                )
             )
-        )

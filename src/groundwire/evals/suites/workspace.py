@@ -239,6 +239,8 @@ _FAULTS = (
     ("wrong_content_type", Fault(kind=FaultKind.WRONG_CONTENT_TYPE)),
     ("timeout", Fault(kind=FaultKind.TIMEOUT, pause=0.01)),
 )
+_LOST = (FaultKind.MALFORMED_CALL, FaultKind.TRUNCATED_CALL, FaultKind.EMPTY)
+"""After these the model is asked once more for what it had said."""
 
 
 def _rules(request: ModelRequest) -> Answer:
@@ -263,7 +265,7 @@ WORKSPACE = Suite(
                 f"fault_{name}",
                 "The run comes through what goes wrong on the wire.",
                 _TITLE,
-                *(_GOOD[:1] if fault.kind is FaultKind.MALFORMED_CALL else ()),  # which the model is told of
+                *(_GOOD[:1] if fault.kind in _LOST else ()),
                 *_GOOD,
                 faults=(fault,),
             )
