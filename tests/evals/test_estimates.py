@@ -105,6 +105,7 @@ def test_one_more_success_moves_both_ends_up_and_more_confidence_both_apart(inte
 
 
 @given(st.integers(0, 20), st.integers(1, 20))
+@settings(deadline=None)
 def test_more_trials_at_the_same_rate_narrow_the_interval(passed, more):
     few, many = wilson_interval(passed, 20), wilson_interval(passed * (more + 1), 20 * (more + 1))
     assert many.high - many.low < few.high - few.low
@@ -204,6 +205,7 @@ def test_the_chance_over_k_tries_is_unbiased():
 
 
 @given(counts)
+@settings(deadline=None)
 def test_more_tries_help_to_pass_once_and_hurt_passing_always(count):
     passed, scored = count
     at, hat = pass_at_k(passed, scored), pass_hat_k(passed, scored)
@@ -222,6 +224,7 @@ def test_disagreement_is_the_share_of_pairs_that_ended_differently(passed, score
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=50), st.floats(0, 1))
+@settings(deadline=None)
 def test_a_percentile_is_the_one_that_numpy_gives(values, share):
     assert percentile(sorted(values), share) == pytest.approx(np.percentile(values, 100 * share), abs=1e-6)
 

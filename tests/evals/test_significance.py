@@ -35,6 +35,7 @@ def test_fishers_test_is_the_one_that_scipy_gives(table):
 
 
 @given(tables(40))
+@settings(deadline=None)
 def test_fishers_test_does_not_mind_which_side_or_end_is_called_which(table):
     a, n, b, m = table
     p_value = fisher_exact([table])
@@ -149,6 +150,7 @@ def test_holm_multiplies_by_how_many_are_left_and_never_falls():
 
 
 @given(st.lists(st.floats(0, 1), max_size=20))
+@settings(deadline=None)
 def test_holm_keeps_the_order_and_lies_between_no_correction_and_bonferronis(p_values):
     adjusted = holm(p_values)
     for raw, corrected in zip(p_values, adjusted, strict=True):
@@ -179,6 +181,7 @@ def test_the_interval_of_a_difference_is_the_one_that_was_published(after, befor
 
 
 @given(tables(100, least=1), st.floats(-1, 1))
+@settings(deadline=None)
 def test_the_interval_of_a_difference_contains_it_and_mirrors_the_other_way_round(table, correlation):
     before = Rate(table.before_passed / table.before_scored, table.before_scored)
     after = Rate(table.after_passed / table.after_scored, table.after_scored)
@@ -236,6 +239,7 @@ def test_too_few_trials_show_no_difference_at_all():
 
 
 @given(st.floats(0, 1), st.integers(20, 1000))
+@settings(deadline=None)
 def test_more_trials_show_smaller_differences_and_more_tests_only_larger_ones(rate, trials):
     difference = detectable_difference(rate, trials)
     assert detectable_difference(rate, 2 * trials) < difference
