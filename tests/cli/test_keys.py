@@ -102,7 +102,13 @@ def test_what_is_no_key_of_the_tenant_is_not_revoked_and_not_repeated(create, ru
         assert "not_found" in result.stderr
         assert secret[:12] not in result.output
     assert run("keys", "revoke", secret, "--tenant", "acme").exit_code == 0
-    assert run("keys", "revoke", secret, "--tenant", "acme").exit_code == 1
+
+
+def test_a_key_that_is_revoked_already_is_said_to_be(create, run):
+    secret = create()
+    key_id = run("keys", "revoke", secret).stdout.split()[0]
+    result = run("keys", "revoke", secret)
+    assert (result.exit_code, result.stderr) == (1, f"error[already_decided]: {key_id} is already revoked\n")
 
 
 def test_two_keys_with_the_same_beginning_are_not_taken_for_one(create, run):

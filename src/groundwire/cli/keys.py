@@ -151,18 +151,19 @@ def list_keys(limit: int, tenant: str, *, as_json: bool) -> None:
 def revoke(name: str, tenant: str) -> None:
     """Take a key back, by its id or by the beginning that lists show. It is refused from then on, everywhere."""
     from groundwire.cli.opening import change
-    from groundwire.contracts.errors import NotFound
+    from groundwire.contracts.errors import AlreadyDecided, NotFound
     from groundwire.serving.keys import SECRET_PREFIX, shown_part
 
     # Who has found a key somewhere pastes all of it; no more than is shown anyway is repeated.
     wanted = shown_part(name) if name.startswith(SECRET_PREFIX) else name
 
     async def work(runtime: "Runtime") -> str:
-        found = [
-            key
-            for key in await runtime.store.list_keys(tenant, limit=MOST_ROWS)
-            if wanted in {key.key_id, key.prefix} and key.revoked_at is None
+        named = [
+            key for key in await runtime.store.list_keys(tenant, limit=MOST_ROWS) if wanted in {key.key_id, key.prefix}
         ]
+        found = [key for key in named if key.revoked_at is None]
+        if named and not found:
+            raise AlreadyDecided(f"{named[0].key_id} is already revoked")
         if len(found) != 1 or not await runtime.store.revoke_key(tenant, found[0].key_id, now=runtime.clock.now()):
             count = "no key" if not found else "more than one key"
             raise NotFound(f"{count} of the tenant {tenant} is {wanted}", hint="groundwire keys list")

@@ -12,7 +12,7 @@ from groundwire.contracts.keys import EVERYTHING, Caller
 from groundwire.runtime.policies.access import Mask
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.turns import TurnOptions
-from groundwire.serving.answers import error_answer
+from groundwire.serving.answers import NoSuchPath, error_answer
 from groundwire.serving.keys import KeyRing
 from groundwire.serving.openapi import Operation
 
@@ -76,14 +76,18 @@ class McpRoute:
             caller = await self._keys.authenticate(request.headers.get, request.url.query)
             caller.check_scope("tools")
             await self._keys.admit(caller)
-        except AccessError as error:
+            door = self._door or await self._open()
+        except (AccessError, NoSuchPath) as error:
             await error_answer(error)(scope, receive, send)
             return
-        door = self._door or await self._open()
         await door({**scope, _CALLER: caller}, receive, send)
 
     async def _open(self) -> "HttpDoor":
-        from groundwire.mcp import HttpDoor
+        try:
+            from groundwire.mcp import HttpDoor
+        except ImportError as error:
+            message = f"The Model Context Protocol is not served: it needs {error.name}, which is not installed here."
+            raise NoSuchPath(message, hint="pip install 'groundwire[mcp]'") from None
         from groundwire.mcp.origins import LOOPBACK
 
         async with self._opening:

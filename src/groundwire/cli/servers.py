@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
+from groundwire.cli.failures import needs_extra
 from groundwire.cli.output import note
-from groundwire.contracts.errors import ConfigError
 from groundwire.registry import Registry
 
 if TYPE_CHECKING:
@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 
 def import_protocol() -> None:
     """Say what is missing, if something is."""
-    try:
+    with needs_extra("mcp", "The Model Context Protocol"):
         import groundwire.mcp  # noqa: F401 - is it there?
-    except ImportError as error:
-        message = f"The Model Context Protocol needs {error.name}, which is not installed."
-        raise ConfigError(message, hint="pip install 'groundwire[mcp]'") from None
 
 
 def make_servers(settings: "Settings") -> "McpServers":

@@ -13,7 +13,7 @@ from granian.constants import Interfaces, Loops
 from granian.server.embed import Server
 from granian.server.mp import MPServer
 
-from groundwire.contracts.errors import ConfigError, GroundwireError
+from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.servers import ServerSettings
 from groundwire.serving.application import Application
 
@@ -74,32 +74,24 @@ class _Workers(MPServer):
 @asynccontextmanager
 async def serving(application: Application, host: str, port: int = 0) -> AsyncGenerator[str]:
     """Serve on this loop while the block runs; the value is the address."""
-    port = port or _free_port(host)
+    port = port or free_port(host)
     server = Server(application, address=host, port=port, interface=Interfaces.RSGI, log_enabled=False)
     await application.open()
     task = asyncio.ensure_future(server.serve())
     try:
         await _listening(host, port, task)
-        yield f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        yield url_of(host, port)
     finally:
         server.stop()
         await asyncio.gather(task, return_exceptions=True)
         await application.close()
 
 
-def check_free(host: str, port: int) -> None:
-    """ConfigError where the address cannot be listened on."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ConfigError(f"Cannot listen on {host}:{port}: {reason}.", hint="choose another --port") from None
+def url_of(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _free_port(host: str) -> int:
+def free_port(host: str) -> int:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.bind((host, 0))
