@@ -72,6 +72,7 @@ async def test_requests_are_counted_by_route_dialect_and_status():
             await client.post("/v1/chat/completions", json=ASK)
         await client.post("/v1/chat/completions", content=b"{")
         await client.post("/v1beta/models/sim:generateContent", json={"contents": [{"parts": [{"text": "Hi"}]}]})
+        await client.post("/v1/models/sim:generateContent", json={"contents": [{"parts": [{"text": "Hi"}]}]})
         await client.get("/api/runs/run_9")
         await client.get("/nobody/7")
         await client.request("BREW", "/")
@@ -80,6 +81,7 @@ async def test_requests_are_counted_by_route_dialect_and_status():
         ("POST /v1/chat/completions", "openai-chat", 200): 3,
         ("POST /v1/chat/completions", "openai-chat", 400): 1,
         ("POST /v1beta/models/*", "gemini", 200): 1,
+        ("POST /v1/models/*", "gemini", 200): 1,
         ("GET /api/runs/{runId}", "", 404): 1,
         ("other /", "", 405): 1,
         ("other", "", 404): 1,
@@ -177,6 +179,7 @@ def test_a_path_cannot_write_a_second_line():
     [
         ("/v1/nothing", lambda body: body["error"]["code"]),
         ("/v1/responses/a/b/c", lambda body: body["error"]["type"]),
+        ("/v1/responses/resp_1/input_items", lambda body: body["error"]["message"].partition(" (did")[0]),
         ("/v1/messages/nothing", lambda body: body["error"]["type"]),
         ("/v1beta/nothing", lambda body: body["error"]["status"]),
         ("/nothing", lambda body: body["error"]["code"]),
@@ -186,6 +189,7 @@ async def test_a_path_that_is_not_served_answers_in_the_nearest_form(path, kind)
     expected = {
         "/v1/nothing": "no_such_path",
         "/v1/responses/a/b/c": "invalid_request_error",
+        "/v1/responses/resp_1/input_items": "Nothing is served at /v1/responses/resp_1/input_items.",
         "/v1/messages/nothing": "not_found_error",
         "/v1beta/nothing": "NOT_FOUND",
         "/nothing": "no_such_path",
@@ -194,6 +198,15 @@ async def test_a_path_that_is_not_served_answers_in_the_nearest_form(path, kind)
         answer = await client.get(path)
     assert (answer.status_code, kind(answer.json())) == (404, expected[path])
     assert answer.headers["x-request-id"].startswith("req_")
+
+
+async def test_what_is_perhaps_meant_is_a_path_that_is_served():
+    async with client_of(make()) as client:
+        message = (await client.get("/v1/model")).json()["error"]["message"]
+        meant = message.partition("did you mean ")[2].rstrip("?)").split(" or ")
+        found = [await client.options(path) for path in meant]
+    assert meant[0] == "/v1/models"
+    assert {answer.status_code for answer in found} == {405}
 
 
 @pytest.mark.parametrize(

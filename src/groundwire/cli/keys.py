@@ -44,7 +44,7 @@ def keys() -> None:
 
 
 @keys.command("create")
-@click.option("--name", type=TEXT, default="", help="What the key is for.")
+@click.option("--name", metavar="TEXT", type=TEXT, default="", help="What the key is for.")
 @tenant_option
 @_many(
     "--scope",

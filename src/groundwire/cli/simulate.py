@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--host", metavar="HOST", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8742, show_default=True, help="The port; 0 takes a free one."
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    default=8742,
+    show_default=True,
+    help="The port; 0 takes a free one.",
 )
 @click.option("--script", metavar="FILE", type=click.Path(), help="Answers and rules, as JSON or TOML.")
 @click.option("--faults", "seed", metavar="SEED", type=int, help="Misbehave by plan: the same seed, the same faults.")
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--rate",
+    metavar="SHARE",
     type=click.FloatRange(0, 1),
     help="The share of requests that meet a fault; unless said 0.1 with --faults, 1 with --fault alone.",
 )
