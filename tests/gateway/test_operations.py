@@ -9,6 +9,7 @@ import pytest
 
 from groundwire import Registry, tool
 from groundwire.assembly import Settings, StoreSettings
+from groundwire.assembly.settings import SimulatorSettings
 from groundwire.cli.doors import make_application
 from groundwire.contracts.errors import StoreUnavailable
 from groundwire.contracts.failures import Failure, FailureKind
@@ -198,6 +199,16 @@ async def test_a_path_that_is_not_served_answers_in_the_nearest_form(path, kind)
         answer = await client.get(path)
     assert (answer.status_code, kind(answer.json())) == (404, expected[path])
     assert answer.headers["x-request-id"].startswith("req_")
+
+
+@pytest.mark.parametrize(("status", "logged"), [(401, ["provider sim, status 401: "]), (400, [])])
+async def test_a_provider_that_refuses_the_servers_own_key_is_told_to_the_operator(status, logged, caplog):
+    settings = Settings(store=StoreSettings(url="memory://"), simulator=SimulatorSettings(kinds=(f"status:{status}",)))
+    async with client_of(make_application(settings, {})) as client:
+        answer = await client.post("/v1/chat/completions", json=ASK)
+    assert answer.status_code == status
+    lines = [record.getMessage() for record in caplog.records if record.name == "groundwire.gateway"]
+    assert [line[: line.index(": ") + 2] for line in lines] == logged
 
 
 async def test_what_is_perhaps_meant_is_a_path_that_is_served():

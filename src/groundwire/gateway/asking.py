@@ -1,5 +1,6 @@
 """The endpoints that ask a model: bytes in, an answer or a stream of it out, in the caller's dialect."""
 
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from time import perf_counter_ns
@@ -13,6 +14,7 @@ from groundwire.codecs.dialects import ReplyEncoder, codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import GroundwireError, ProviderError
+from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
@@ -35,8 +37,12 @@ from groundwire.providers.catalogue import UNKNOWN_MODEL
 from groundwire.runtime.policies.access import parse_names
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers
 
+log = logging.getLogger("groundwire.gateway")
+
 _MAX_WARNINGS = 2000
 _USUAL = SendOptions()
+_OPERATORS = frozenset({FailureKind.AUTHENTICATION, FailureKind.PERMISSION, FailureKind.BILLING, FailureKind.QUOTA})
+"""What a provider holds against the server and not the caller, who can do nothing about it."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -102,6 +108,8 @@ class ModelDoor:
     def _count_failure(self, error: GroundwireError) -> None:
         if isinstance(error, ProviderError) and error.failure.code != UNKNOWN_MODEL:
             self._services.tally.count_failure(error.failure.kind.value)
+            if error.failure.kind in _OPERATORS:
+                log.warning("%s: %s", error.hint or "a provider", error.message)
 
     async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, started: int) -> bool:
         """Not where something has to be counted, or tools of ours are wanted."""
