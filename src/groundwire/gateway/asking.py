@@ -1,7 +1,7 @@
 """The endpoints that ask a model: bytes in, an answer or a stream of it out, in the caller's dialect."""
 
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from time import perf_counter_ns
 from typing import Any
@@ -39,6 +39,7 @@ from groundwire.serving.exchanges import ClientGone, Exchange, Headers
 
 log = logging.getLogger("groundwire.gateway")
 
+WARNINGS_HEADER = "x-groundwire-warnings"
 _MAX_WARNINGS = 2000
 _USUAL = SendOptions()
 _OPERATORS = frozenset({FailureKind.AUTHENTICATION, FailureKind.PERMISSION, FailureKind.BILLING, FailureKind.QUOTA})
@@ -176,7 +177,7 @@ class ModelDoor:
         await self._services.charge(question.caller, question.request, reply)
         headers = headers_for(exchange, self.dialect)
         if reply.warnings or encoded.warnings:
-            headers.append(("x-groundwire-warnings", warnings_text((*reply.warnings, *encoded.warnings))))
+            headers.append((WARNINGS_HEADER, warnings_text((*reply.warnings, *encoded.warnings))))
         written = dump(encoded.body)
         headers.append(("x-groundwire-overhead-us", str((perf_counter_ns() - question.started - waited) // 1000)))
         exchange.answer(200, headers, written)
@@ -196,7 +197,7 @@ class ModelDoor:
         async with aclosing(asking) as batches:
             first = await anext(batches)
             await exchange.stream(
-                200, self._stream_headers(exchange, question), self._pieces(question, first, batches, encoder)
+                200, self._stream_headers(exchange, question, first), self._pieces(question, first, batches, encoder)
             )
 
     async def _pieces(
@@ -243,9 +244,10 @@ class ModelDoor:
         extras = {origin: members for origin, members in reply.extras.items() if origin != self.dialect}
         return replace(reply, reply_id=question.reply_id, extras=extras)
 
-    def _stream_headers(self, exchange: Exchange, question: Question) -> Headers:
+    def _stream_headers(self, exchange: Exchange, question: Question, first: list[GovernedPart]) -> Headers:
         kind = "application/json" if question.array else "text/event-stream; charset=utf-8"
-        return [("content-type", kind), ("cache-control", "no-cache"), *headers_for(exchange, self.dialect)[1:]]
+        own = [("content-type", kind), ("cache-control", "no-cache"), *headers_for(exchange, self.dialect)[1:]]
+        return [*own, *early_warnings(first)]
 
     def _options(self, request: ModelRequest) -> SendOptions:
         """A turn that brings results may take longer."""
@@ -258,6 +260,13 @@ def _counted(request: ModelRequest) -> ModelRequest:
     own = request.extras.get("openai-chat", {})
     kept = {name: value for name, value in own.items() if name not in ("stream_options", "_no_usage")}
     return replace(request, extras={**request.extras, "openai-chat": kept})
+
+
+def early_warnings(first: Sequence[GovernedPart]) -> Headers:
+    """The header of a stream for what is known with its first parts; the rest comes too late for one."""
+    started = first[0] if first else None
+    known = started.warnings if type(started) is ReplyStarted else ()
+    return [(WARNINGS_HEADER, warnings_text(known))] if known else []
 
 
 def warnings_text(warnings: tuple[WireWarning, ...]) -> str:

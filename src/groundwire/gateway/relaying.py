@@ -29,7 +29,7 @@ from groundwire.contracts.replies import (
     ReplyTextDelta,
 )
 from groundwire.contracts.requests import ModelRequest, SendOptions
-from groundwire.gateway.asking import Asked, warnings_text
+from groundwire.gateway.asking import WARNINGS_HEADER, Asked, early_warnings, warnings_text
 from groundwire.gateway.failing import headers_for, write_failure
 from groundwire.gateway.relay_sessions import RelayTurn, with_own_steps
 from groundwire.gateway.services import Services
@@ -108,7 +108,7 @@ class RelayDoor:
             encoded = gemini.encode_response(shown)
             written = dump(encoded.body)
             if warnings := (*shown.warnings, *encoded.warnings):
-                headers.append(("x-groundwire-warnings", warnings_text(warnings)))
+                headers.append((WARNINGS_HEADER, warnings_text(warnings)))
         headers.append(("x-groundwire-overhead-us", str((perf_counter_ns() - started - waited) // 1000)))
         exchange.answer(200, headers, written)
 
@@ -117,7 +117,7 @@ class RelayDoor:
             first = await anext(batches)
             if isinstance(first[0], ReplyFailed):
                 raise ProviderError(first[0].failure)
-            headers = _stream_headers(exchange, relayed.asked)
+            headers = [*_stream_headers(exchange, relayed.asked), *early_warnings(first)]
             await exchange.stream(200, headers, self._pieces(relayed, first, batches))
 
     async def _batches(self, relayed: _Relayed) -> AsyncGenerator[list[ReplyPart]]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.dialects import codec_of
-from groundwire.codecs.wire.building import parts_of
+from groundwire.codecs.wire.building import noted, parts_of
 from groundwire.codecs.wire.json import dump, read_object
 from groundwire.codecs.wire.warnings import Encoded
 from groundwire.contracts.canonical import JsonObject
@@ -217,13 +217,9 @@ class HttpProvider:
                         if _says_something(due):
                             yield due
                         raise self._failed(part.failure, response)
-                    if isinstance(part, ReplyEnded):
-                        if not passed_on and not _says_something(due):
-                            self._refuse_nothing(part.reply, response)
-                        if encoded.warnings:
-                            noted = (*encoded.warnings, *part.reply.warnings)
-                            part = ReplyEnded(reply=replace(part.reply, warnings=noted))  # noqa: PLW2901 - the same end
-                    due.append(part)
+                    if isinstance(part, ReplyEnded) and not passed_on and not _says_something(due):
+                        self._refuse_nothing(part.reply, response)
+                    due.append(noted(part, encoded.warnings) if encoded.warnings else part)
                 if _says_something(due):
                     passed_on = True
                     yield due
