@@ -269,6 +269,16 @@ async def test_a_bad_body_is_a_400_that_says_what_is_wrong(gateway, path, body):
     assert answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/gemini"])
+@pytest.mark.parametrize(("name", "status"), [("c" * 256, 200), ("c" * 257, 400), ("a\nb", 400)])
+async def test_a_conversation_has_a_name_that_can_be_stored(gateway, path, name, status):
+    async with gateway("Hello.", upstream="gemini") as running:
+        for conversation in (name, {"id": name}):
+            answer = await post(running, path, {"model": running.model, "input": "Hi", "conversation": conversation})
+            assert answer.status_code == status
+    assert status == 200 or "conversation: has 1 to 256 printable characters" in answer.text
+
+
 async def test_turns_of_one_conversation_at_the_same_time_are_all_kept(gateway):
     async with gateway(*["ok"] * 9) as running:
         asking = [ask(running, model=running.model, input=str(number), conversation="c") for number in range(8)]

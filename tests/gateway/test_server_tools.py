@@ -115,6 +115,22 @@ async def test_a_header_names_tools_too(gateway):
     assert (answer.choices[0].message.content, asked) == ("Within 30 days.", ["refunds"])
 
 
+@pytest.mark.parametrize("length", [256, 257])
+async def test_a_session_that_cannot_be_one_is_a_wrong_request(gateway, length):
+    registry, _ = knowledge()
+    headers = {"x-groundwire-tools": "kb_*", "x-groundwire-session-id": "s" * length}
+    async with gateway(Answer("Hello."), registry=registry) as running, client_of(running) as client:
+        asking = client.chat.completions.create(
+            model=running.model, messages=[{"role": "user", "content": "Hi"}], extra_headers=headers
+        )
+        if length == 256:
+            assert (await asking).choices[0].message.content == "Hello."
+            return
+        with pytest.raises(openai.BadRequestError) as refused:
+            await asking
+    assert refused.value.param == "x-groundwire-session-id"
+
+
 async def test_a_hidden_tool_cannot_be_named(gateway):
     registry, asked = knowledge()
     async with gateway(Answer("I cannot."), registry=registry) as running, client_of(running) as client:

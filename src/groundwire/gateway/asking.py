@@ -28,6 +28,7 @@ from groundwire.gateway.governed import (
     GovernedPart,
     Governing,
     Progress,
+    checked_name,
     patterns_in,
     tools_of,
 )
@@ -149,7 +150,7 @@ class ModelDoor:
         governing = Governing(
             names=tools_of(agent, patterns, caller),
             tenant=caller.tenant,
-            session=exchange.headers.get(SESSION_HEADER) or question.session or None,
+            session=_session(exchange) or question.session or None,
             actor=caller.key_id,
         )
         clients = tuple(tool for tool in request.tools if type(tool) is FunctionTool)
@@ -260,6 +261,11 @@ def _counted(request: ModelRequest) -> ModelRequest:
     own = request.extras.get("openai-chat", {})
     kept = {name: value for name, value in own.items() if name not in ("stream_options", "_no_usage")}
     return replace(request, extras={**request.extras, "openai-chat": kept})
+
+
+def _session(exchange: Exchange) -> str:
+    named: str = exchange.headers.get(SESSION_HEADER) or ""
+    return checked_name(named, SESSION_HEADER) if named else ""
 
 
 def early_warnings(first: Sequence[GovernedPart]) -> Headers:

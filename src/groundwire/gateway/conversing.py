@@ -14,6 +14,7 @@ from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply
 from groundwire.contracts.requests import DeclaredTool, ModelRequest, ToolChoice
 from groundwire.gateway.asking import Asked, ModelDoor, Question
+from groundwire.gateway.governed import checked_name
 from groundwire.gateway.threads import Offer, Thread, Turn, with_known_results
 
 _KEEPER = "openai-responses"
@@ -119,7 +120,7 @@ def conversation_of(value: Any) -> str:
             raise WireError("must be a string", path="conversation.id")
     if value is not None and (not isinstance(value, str) or not value):
         raise WireError("must be a string or an object with an id", path="conversation")
-    return value or ""
+    return checked_name(value, "conversation") if value else ""
 
 
 def _kept(question: Question, thread: Thread) -> _KeptQuestion:

@@ -33,6 +33,7 @@ from groundwire.contracts.requests import FunctionTool, ModelRequest, NativeTool
 from groundwire.contracts.runs import Outcome
 from groundwire.runtime.policies.access import is_callable_by, matches_any, parse_names
 from groundwire.runtime.runs.history import load_run
+from groundwire.runtime.sessions import MAX_ID_CHARS, is_id
 
 TOOLS_HEADER = "x-groundwire-tools"
 SESSION_HEADER = "x-groundwire-session-id"
@@ -64,6 +65,13 @@ class Governing(Struct, frozen=True, kw_only=True):
 
 
 GovernedPart: TypeAlias = ReplyPart | Progress
+
+
+def checked_name(name: str, where: str) -> str:
+    """The name of a session or a conversation, which is one too; WireError where it cannot be."""
+    if not is_id(name):
+        raise WireError(f"has 1 to {MAX_ID_CHARS} printable characters", path=where)
+    return name
 
 
 def patterns_in(request: ModelRequest) -> tuple[str, ...]:
