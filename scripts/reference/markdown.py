@@ -50,7 +50,7 @@ def show_type(annotation: Any) -> str:
     if origin is typing.Literal:
         return " or ".join(code(value) for value in inner)
     if origin in (typing.Union, types.UnionType):
-        kept = [part for part in inner if part not in (type(None), msgspec.UnsetType)]
+        kept = [part for part in inner if part not in (type(None), msgspec.UnsetType, msgspec.Raw)]
         return " or ".join(dict.fromkeys(show_type(part) for part in kept))
     if origin in (tuple, frozenset):
         return f"list of {show_type(inner[0])}"
