@@ -23,7 +23,7 @@ groundwire build tools/
 
 groundwire serve --port "$port" &
 gateway=$!
-trap 'kill "$gateway" 2>/dev/null; wait "$gateway" 2>/dev/null || true' EXIT INT TERM
+trap 'kill "$gateway" 2>/dev/null || true; wait "$gateway" 2>/dev/null || true' EXIT INT TERM
 
 "$bin/python" "$here/sample_conversation.py" "http://127.0.0.1:$port" "$gateway" "$commands"
 if [ -z "${RUN_ONCE:-}" ]; then
