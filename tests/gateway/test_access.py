@@ -54,6 +54,26 @@ async def test_without_any_key_everybody_on_this_machine_is_let_in_whatever_they
         assert (await chat(running, "anything")).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/api/calls", "/v1/chat/completions", "/relay/desk/results", "/mcp"])
+async def test_without_any_key_a_page_of_another_site_can_do_nothing_here(gateway, path):
+    done = []
+
+    @tool(category="action")
+    def note(text: str) -> str:
+        done.append(text)
+        return text
+
+    async with (
+        gateway("Hello.", registry=Registry([note])) as running,
+        httpx.AsyncClient(base_url=running.url) as client,
+    ):
+        for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
+            body = {"tool": "note", "arguments": {"text": "hi"}, "model": running.model, **CHAT}
+            answer = await client.post(path, json=body, headers={**headers, "content-type": "text/plain"})
+            assert answer.status_code == 403
+        assert (done, running.upstream.requests) == ([], [])
+
+
 async def test_from_the_first_key_on_every_request_needs_a_good_one(gateway, store):
     async with gateway("Hello.", store=store) as running:
         assert (await chat(running)).status_code == 200

@@ -15,6 +15,7 @@ from groundwire.contracts.errors import (
     KeyMissing,
     KeyRevoked,
     KeyUnknown,
+    NotAllowed,
     RateLimited,
 )
 from groundwire.contracts.keys import KeyLimit
@@ -216,6 +217,34 @@ async def test_a_loopback_server_without_any_key_is_open_whatever_is_sent(store)
         assert caller.has_scope("admin")
         assert caller.may_use_model("any")
         assert caller.may_use_tool("any")
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8741", "[::1]:8741", "LOCALHOST:1", "127.0.0.2"])
+@pytest.mark.parametrize("origin", [None, "http://localhost:3000", "https://127.0.0.1", "http://[::1]:5173"])
+async def test_an_open_server_answers_programs_and_pages_of_its_own_machine(store, host, origin):
+    ring = KeyRing(store, FakeClock(), is_loopback=True)
+    assert (await ring.authenticate({"host": host, "origin": origin}.get)).has_scope("admin")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "127.0.0.1:8741", "origin": "https://evil.example"},
+        {"host": "127.0.0.1:8741", "origin": "null"},
+        {"host": "127.0.0.1:8741", "origin": "http://localhost.evil.example"},
+        {"host": "127.0.0.1:8741", "origin": ""},
+        {"host": "evil.example:8741"},
+        {"host": "evil.example:8741", "origin": "http://evil.example:8741"},
+        {"host": "127.0.0.1.evil.example"},
+    ],
+)
+async def test_an_open_server_is_closed_to_pages_of_other_sites_until_they_have_a_key(store, headers):
+    ring = KeyRing(store, FakeClock(), is_loopback=True)
+    with pytest.raises(NotAllowed) as refused:
+        await ring.authenticate(headers.get)
+    assert refused.value.subject == "page"
+    await store.create_key(key_for())
+    assert (await ring.authenticate({**headers, "x-api-key": SECRET}.get)).key_id == "key_1"
 
 
 async def test_any_other_server_without_any_key_is_closed(store):

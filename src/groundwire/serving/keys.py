@@ -20,6 +20,7 @@ from groundwire.contracts.errors import (
     KeyMissing,
     KeyRevoked,
     KeyUnknown,
+    NotAllowed,
     RateLimited,
 )
 from groundwire.contracts.keys import ApiKey, Caller, KeySpend, OverLimit, Scope, caller_of
@@ -48,7 +49,7 @@ class _Known(NamedTuple):
 class KeyRing:
     """Lets requests in, and counts them.
 
-    A server on a loopback address is open to everybody who can reach it, until there is a key or a master key.
+    A server on a loopback address is open to every program that can reach it, until there is a key or a master key.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class KeyRing:
             self._known.clear()
             self._version = version
         if not version and not self._master_digest and self._is_loopback:
+            _check_no_page(header)
             return _ANYBODY
         credential = find_credential(header, query)
         if not credential:
@@ -165,6 +167,27 @@ def is_loopback(host: str) -> bool:
         return False
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).is_loopback
+
+
+def _check_no_page(header: Header) -> None:
+    """An open server is not for pages: any site may send requests here from a browser on this machine.
+
+    Such a page says its own origin; one whose site's name suddenly means this machine has that name as the host.
+    """
+    origin = header("origin")
+    if _is_here(header("host") or "localhost") and (origin is None or _is_here(origin.partition("://")[2])):
+        return
+    raise NotAllowed(
+        "Without a key, this server is not for pages of other sites.",
+        subject="page",
+        hint="Make a key with `groundwire keys create`, and send it.",
+    )
+
+
+def _is_here(authority: str) -> bool:
+    """Whether a host, with or without its port, is this machine by every account."""
+    name = authority.partition("]")[0] if authority.startswith("[") else authority.partition(":")[0]
+    return is_loopback(name)
 
 
 def _refusal(over: OverLimit, now: float) -> RateLimited | BudgetExhausted:
