@@ -260,6 +260,21 @@ async def test_what_is_counted_survives_a_restart(tmp_path):
     assert found["GET /metrics", "", 200] == 1
 
 
+async def test_a_client_that_goes_away_in_the_middle_of_its_body_is_no_failure_of_ours(caplog):
+    application = make()
+    async with client_of(application) as client, asyncio.timeout(20):
+        _, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{")
+        while not application.tally.in_flight:  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0)
+        writer.close()
+        while application.tally.in_flight:  # noqa: ASYNC110 - the same
+            await asyncio.sleep(0)
+        found = counts(await metrics_of(client))
+    assert found == {("POST /v1/chat/completions", "openai-chat", 499): 1}
+    assert caplog.records == []
+
+
 async def in_flight_after(client, earlier):
     """Each process tells it once a second: ask until it is another number."""
     while (found := (await metrics_of(client))["gateway"]["inFlight"]) == earlier:  # noqa: ASYNC110 - nothing to wait for

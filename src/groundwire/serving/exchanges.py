@@ -71,7 +71,10 @@ class Exchange:
         if length is not None:
             if not length.isdigit() or int(length) > limit:
                 raise too_large(limit)
-            whole: bytes = await self._protocol()
+            try:
+                whole: bytes = await self._protocol()
+            except ProtocolClosed:
+                raise ClientGone("The client closed the connection before its body ended.") from None
             return whole
         pieces: list[bytes] = []
         size = 0
