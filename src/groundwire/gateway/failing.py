@@ -5,11 +5,13 @@ from groundwire.codecs.wire.json import dump
 from groundwire.contracts.errors import (
     AccessError,
     BudgetExhausted,
+    ConfigError,
     GroundwireError,
     NotAllowed,
     NotExpressible,
     ProviderError,
     RateLimited,
+    RegistryError,
     StoreUnavailable,
     WireError,
 )
@@ -41,8 +43,11 @@ def failure_of(error: GroundwireError) -> Failure:
     if isinstance(error, (WireError, NotExpressible)):
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, param=error.path or None)
-    if isinstance(error, UnreadableBody):
-        return Failure(kind=FailureKind.INVALID_REQUEST, message=error.message, status=400)
+    if isinstance(
+        error, (ConfigError, RegistryError, UnreadableBody)
+    ):  # what a run cannot be told, the request has said
+        message = f"{error.message} ({error.hint})" if error.hint else error.message
+        return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400)
     if isinstance(error, RequestTooLarge):
         return Failure(kind=FailureKind.TOO_LARGE, message=error.message, status=413)
     if isinstance(error, (Overloaded, StoreUnavailable)):
