@@ -1,11 +1,15 @@
 """Steps that come back without what only their provider can read: found again by their calls, and only by the very same."""
 
+import time
+
 import msgspec
 import pytest
 
+from groundwire.codecs import gemini
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, ReasoningItem, ResultItem, TextPart, say
 from groundwire.gateway.steps import Step, Steps
+from groundwire.gateway.threads import with_known_results
 
 PRIVATE = {"anthropic": {"signature": "s"}}
 
@@ -96,3 +100,29 @@ async def test_calls_without_ids_are_found_by_what_they_are_and_their_results_ge
 async def test_calls_without_ids_are_not_mistaken_for_those_of_another_conversation(given):
     steps, _ = await kept(call("c1"), dialect="gemini")
     assert await steps.restored("t", given, "gemini") == given
+
+
+async def test_a_long_turn_without_ids_is_looked_for_in_linear_time():
+    steps = [
+        content
+        for place in range(10_000)
+        for content in (
+            {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {"place": place}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "look", "response": {}}}]},
+        )
+    ]
+    asked = {"role": "user", "parts": [{"text": "word " * 20_000}]}
+    items = gemini.decode_request({"contents": [asked, *steps]}).items
+    started = time.process_time()
+    assert await Steps(Table()).restored("t", items, "gemini") == items
+    assert time.process_time() - started < 5
+
+
+def test_results_find_the_calls_that_wait_in_linear_time():
+    count = 20_000
+    earlier = tuple(CallItem(call=ToolCall(call_id=f"c{place}", name="look", raw="{}")) for place in range(count))
+    given = tuple(ResultItem(call_id=f"x{place}", name="look", parts=()) for place in range(count))
+    started = time.process_time()
+    found = with_known_results(given, earlier)
+    assert time.process_time() - started < 5
+    assert [item.call_id for item in found] == [f"c{place}" for place in range(count)]

@@ -5,6 +5,7 @@ an earlier response, the thread branches. Everything is in the store, so any pro
 """
 
 import secrets
+from collections import defaultdict, deque
 
 import msgspec
 from msgspec import Struct, field
@@ -153,16 +154,21 @@ def with_known_results(items: tuple[Item, ...], earlier: tuple[Item, ...]) -> tu
         return items
     known = {item.call.call_id for item in (*earlier, *items) if type(item) is CallItem}
     answered = {item.call_id for item in earlier if type(item) is ResultItem}
-    waiting = [item.call for item in earlier if type(item) is CallItem and item.call.call_id not in answered]
+    waiting: defaultdict[str, deque[str]] = defaultdict(deque)
+    for item in earlier:
+        if type(item) is CallItem:
+            waiting[item.call.name].append(item.call.call_id)
     made: list[Item] = []
     for item in items:
         if type(item) is ResultItem:
             if item.call_id not in known:
-                call_id = next((call.call_id for call in waiting if item.name and call.name == item.name), None)
-                if call_id is None:
+                found = waiting[item.name]
+                while found and found[0] in answered:
+                    found.popleft()
+                if not item.name or not found:
                     raise _unasked(item)
-                item = msgspec.structs.replace(item, call_id=call_id)  # noqa: PLW2901 - the same result
-            waiting = [call for call in waiting if call.call_id != item.call_id]
+                item = msgspec.structs.replace(item, call_id=found[0])  # noqa: PLW2901 - the same result
+            answered.add(item.call_id)
         made.append(item)
     return tuple(made)
 
