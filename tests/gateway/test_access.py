@@ -1,5 +1,8 @@
 """Keys at the gateway: who is let in, to which models and tools, how often, and what a refusal looks like."""
 
+import asyncio
+import json
+
 import anthropic
 import httpx2 as httpx
 import openai
@@ -13,6 +16,7 @@ from groundwire.contracts.keys import ApiKey, KeyLimit
 from groundwire.providers.catalogue import ModelEntry
 from groundwire.runtime.clock import SystemClock
 from groundwire.serving.keys import digest_of, new_secret, shown_part
+from tests.gateway.raw_upstream import LIMIT, gateway_before_raw
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}]}
 
@@ -146,6 +150,38 @@ async def test_tokens_are_counted_and_stop_the_next_request(gateway, store, stre
         assert (await chat(running, secret, stream=stream)).status_code == 200
         answer = await chat(running, secret)
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "rate_limited")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])
+@pytest.mark.parametrize("base", ["", "/relay/desk"])
+async def test_an_answer_counts_though_its_caller_leaves_before_the_end(store, base, stream):
+    question = {"contents": [{"role": "user", "parts": [{"text": "word " * 100}]}]}
+    path = f"{base}/v1beta/models/alias:{'streamGenerateContent?alt=sse' if stream else 'generateContent'}"
+    piece = {"candidates": [{"content": {"role": "model", "parts": [{"text": "word " * 100}]}}]}
+    needs = 250 if stream else 125  # tokens, of four characters each: the question's, and the answer's so far
+    secrets = [(await key_for(store, limits=(KeyLimit("tokens", most, "hour"),)))[1] for most in (needs, needs + 50)]
+    async with gateway_before_raw("gemini", store) as running, asyncio.timeout(LIMIT):
+        for secret, has_room in zip(secrets, (False, True), strict=True):
+            async with httpx.AsyncClient(base_url=running.url, headers={"x-api-key": secret}) as client:
+                asking = client.stream("POST", path, json=question)
+                opening = asyncio.ensure_future(asking.__aenter__())
+                call = await running.upstream.next_call()
+                if stream:
+                    await call.begin_stream()
+                    await call.chunk(b"data: %b\n\n" % json.dumps(piece).encode())
+                    await opening
+                    await asking.__aexit__(None, None, None)
+                else:
+                    opening.cancel()
+                    await asyncio.gather(opening, return_exceptions=True)
+            while running.application.tally.in_flight:  # noqa: ASYNC110 - the server has no event for it
+                await asyncio.sleep(0)
+            call.break_off()
+            async with httpx.AsyncClient(base_url=running.url, headers={"x-api-key": secret}) as client:
+                again = asyncio.ensure_future(client.post(path, json=question))
+                if has_room:
+                    (await running.upstream.next_call()).break_off()
+                assert ((await again).status_code != 429) is has_room
 
 
 async def test_a_key_is_for_its_tools_and_brings_its_default_ones(gateway, store):

@@ -1,5 +1,6 @@
 """The endpoints that ask a model: bytes in, an answer or a stream of it out, in the caller's dialect."""
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -72,6 +73,9 @@ class Question(Struct, kw_only=True):
     """Ours, where the answer can be asked for again."""
     governed: GovernedModel | None = None
     """Who answers instead of the model alone, where tools of ours are named."""
+    heard: int = 0
+    """Characters of a stream so far."""
+    is_charged: bool = False
 
 
 class ModelDoor:
@@ -93,16 +97,20 @@ class ModelDoor:
                     self._services.check_model(caller, question.request.model)
                     if caller.limits and question.request.stream:
                         question.request = _counted(question.request)
-                    await (
-                        self._stream(exchange, question)
-                        if question.request.stream
-                        else self._answer(exchange, question)
-                    )
+                    await self._ask(exchange, question)
         except ClientGone:
             raise
         except GroundwireError as error:
             self._count_failure(error)
             self.refuse(exchange, error, array=asked.array)
+
+    async def _ask(self, exchange: Exchange, question: Question) -> None:
+        try:
+            await (self._stream if question.request.stream else self._answer)(exchange, question)
+        except (ClientGone, asyncio.CancelledError):
+            if not question.is_charged:  # else whoever leaves just before the end would never reach a limit
+                await self._services.charge_abandoned(question.caller, question.request, question.heard)
+            raise
 
     def refuse(self, exchange: Exchange, error: GroundwireError, *, array: bool = False) -> None:
         write_failure(exchange, error, self.dialect, array=array)
@@ -164,6 +172,10 @@ class ModelDoor:
         step = Step(dialect=self.dialect, asked=question.request.items, items=done, shown=reply.items)
         await self._services.steps.keep(question.caller.tenant, step, question.created)
 
+    async def _charge(self, question: Question, reply: Reply) -> None:
+        question.is_charged = True
+        await self._services.charge(question.caller, question.request, reply)
+
     async def _answer(self, exchange: Exchange, question: Question) -> None:
         waiting = perf_counter_ns()
         if question.governed is not None:
@@ -175,7 +187,7 @@ class ModelDoor:
             reply = self._as_ours(reply, question)
         encoded = self._codec.encode_response(reply, request=question.shown, created=question.created)
         await self._end(question, reply, encoded.body)
-        await self._services.charge(question.caller, question.request, reply)
+        await self._charge(question, reply)
         headers = headers_for(exchange, self.dialect)
         if reply.warnings or encoded.warnings:
             headers.append((WARNINGS_HEADER, warnings_text((*reply.warnings, *encoded.warnings))))
@@ -212,6 +224,8 @@ class ModelDoor:
         batch: list[GovernedPart] | None = first
         try:
             while batch is not None:
+                if question.caller.limits:
+                    question.heard += sum(len(getattr(part, "text", "")) for part in batch)
                 if len(batch) == 1 and type(batch[0]) is ReplyTextDelta:
                     yield encoder.feed(batch[0])
                 else:
@@ -229,7 +243,7 @@ class ModelDoor:
             if question.reply_id:
                 part = ReplyEnded(reply=self._as_ours(part.reply, question))
             await self._end(question, part.reply, None)
-            await self._services.charge(question.caller, question.request, part.reply)
+            await self._charge(question, part.reply)
         elif type(part) is ReplyStarted and question.reply_id:
             part = replace(part, reply_id=question.reply_id)
         return encoder.feed(part)

@@ -4,6 +4,7 @@ Its requests are rewritten for its session and sent on: as they are to a provide
 other. Calls stay behind; in their place the client reads the placeholder.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from time import perf_counter_ns
@@ -30,7 +31,7 @@ from groundwire.contracts.replies import (
 )
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.gateway.asking import WARNINGS_HEADER, Asked, early_warnings, warnings_text
-from groundwire.gateway.failing import headers_for, write_failure
+from groundwire.gateway.failing import failure_of, headers_for, write_failure
 from groundwire.gateway.relay_sessions import RelayTurn, with_own_steps
 from groundwire.gateway.services import Services
 from groundwire.providers.failing import unreadable
@@ -40,8 +41,11 @@ from groundwire.serving.exchanges import ClientGone, Exchange, Headers
 _HEADERS: dict[str, str] = {}
 
 
-class _Relayed(Struct, frozen=True, kw_only=True):
-    """One request on its way: the body for a `direct` provider, or else the `request`, by which it is also counted."""
+class _Relayed(Struct, kw_only=True):
+    """One request on its way: the body for a `direct` provider, or else the `request`, by which it is also counted.
+
+    `heard` are characters of a stream so far.
+    """
 
     caller: Caller
     asked: Asked
@@ -49,6 +53,8 @@ class _Relayed(Struct, frozen=True, kw_only=True):
     seconds: float | None
     request: ModelRequest
     direct: tuple[ForwardingProvider, str] | None = None
+    heard: int = 0
+    is_charged: bool = False
 
 
 class RelayDoor:
@@ -69,17 +75,24 @@ class RelayDoor:
                     return
                 turn = await self._sessions.begin(caller.tenant, session, asked.model, body)
                 try:
-                    relayed = self._relayed(caller, asked, turn)
-                    if asked.stream:
-                        await self._stream(exchange, relayed)
-                    else:
-                        await self._answer(exchange, relayed, started)
+                    await self._ask(exchange, self._relayed(caller, asked, turn), started)
                 finally:
                     await self._sessions.give_back(turn)
         except ClientGone:
             raise
         except GroundwireError as error:
             write_failure(exchange, error, "gemini", array=asked.array)
+
+    async def _ask(self, exchange: Exchange, relayed: _Relayed, started: int) -> None:
+        try:
+            if relayed.asked.stream:
+                await self._stream(exchange, relayed)
+            else:
+                await self._answer(exchange, relayed, started)
+        except (ClientGone, asyncio.CancelledError):
+            if not relayed.is_charged:
+                await self._services.charge_abandoned(relayed.caller, relayed.request, relayed.heard)
+            raise
 
     def _relayed(self, caller: Caller, asked: Asked, turn: RelayTurn) -> _Relayed:
         timeout = self._services.settings.result_timeout if turn.rewriting.brings_results else None
@@ -135,11 +148,13 @@ class RelayDoor:
         batch: list[ReplyPart] | None = first
         try:
             while batch is not None:
+                if relayed.caller.limits:
+                    relayed.heard += sum(len(getattr(part, "text", "")) for part in batch)
                 shown = [await self._shown(relayed, part) for part in batch if not _is_of_call(part)]
                 yield b"".join([encoder.feed(part) for parts in shown for part in parts])
                 batch = await anext(batches, None)
-        except ProviderError as error:
-            yield encoder.feed(ReplyFailed(failure=error.failure))
+        except GroundwireError as error:  # the status is sent, so the stream itself has to say it
+            yield encoder.feed(ReplyFailed(failure=failure_of(error)))
         yield encoder.finish()
 
     async def _shown(self, relayed: _Relayed, part: ReplyPart) -> tuple[ReplyPart, ...]:
@@ -152,6 +167,7 @@ class RelayDoor:
 
     async def _end(self, relayed: _Relayed, reply: Reply) -> Reply:
         shown = await self._sessions.end(relayed.turn, reply)
+        relayed.is_charged = True
         await self._services.charge(relayed.caller, relayed.request, reply)
         return shown
 
