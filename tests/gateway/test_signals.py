@@ -193,13 +193,39 @@ async def test_a_reload_brings_new_tools_and_settings_without_dropping_a_request
         assert await eventually(has_new_limit)
 
 
-async def test_settings_that_cannot_be_used_are_not_taken(project):
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"server": {"worker": 1}}, b"server.worker"),
+        ({"store": {"url": "nobody://here"}}, b"no store has a URL of that form"),
+        ({"store": {"url": "postgresql://127.0.0.1:1/nobody"}}, b"cannot be reached"),
+        ({"store": {"url": "sqlite:///no/such/folder/groundwire.db"}}, b"cannot be used"),
+    ],
+)
+async def test_settings_that_cannot_be_used_are_not_taken(project, settings, fault):
     async with served(project) as (client, process):
-        configure(project, server={"worker": 1})
+        configure(project, **settings)
         process.send_signal(signal.SIGHUP)
         line = await asyncio.to_thread(_line_with, process, b"not reloaded")
-        assert b"server.worker" in line
+        assert fault in line
         assert await is_ready(client, process)
+
+
+async def test_a_worker_that_dies_is_replaced_and_the_others_serve_on(project):
+    async with served(project, "--workers", "2") as (client, process):
+        before = await eventually(lambda: two_workers_of(process))
+        os.kill(before[0], signal.SIGKILL)
+        after = await eventually(lambda: two_workers_of(process, without=before[0]))
+        assert before[1] in after
+        assert await eventually(lambda: is_ready(client, process))
+
+
+async def two_workers_of(process, without=0):
+    listed = await asyncio.to_thread(
+        subprocess.run, ["pgrep", "-P", str(process.pid)], capture_output=True, check=False
+    )
+    found = [int(line) for line in listed.stdout.split()]
+    return found if len(found) == 2 and without not in found else []
 
 
 def _line_with(process, word):

@@ -69,7 +69,7 @@ def serve(
     if not server.port:
         server = msgspec.structs.replace(server, port=free_port(server.host))
     _announce(settings, url_of(server.host, server.port), len(registry))
-    run_server(partial(_make, sources), server, sources.read)
+    run_server(partial(_make, sources), server, partial(_check, sources))
 
 
 def _named_port() -> int | None:
@@ -116,6 +116,12 @@ def _make(sources: _Sources) -> "Application":
 
     settings, registry = sources.read()
     return make_application(settings, registry=registry)
+
+
+def _check(sources: _Sources) -> None:
+    """An error where no worker could start, before any that works is replaced."""
+    settings, _ = sources.read()
+    asyncio.run(_check_store(settings))
 
 
 async def _check_store(settings: "Settings") -> None:

@@ -13,7 +13,6 @@ from granian.constants import Interfaces, Loops
 from granian.server.embed import Server
 from granian.server.mp import MPServer
 
-from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.servers import ServerSettings
 from groundwire.serving.application import Application
 
@@ -26,7 +25,7 @@ def run_server(make: Callable[[], Application], settings: ServerSettings, check:
     """Serve until the process is told to stop. Each worker makes an application of its own.
 
     On SIGHUP new workers take the place of the old ones, which finish what they have; `check` raises where the new
-    ones could not work, and then the old ones stay.
+    ones could not work, and then the old ones stay. A worker that dies is replaced, unless that dies at once, too.
     """
     server = _Workers(
         "groundwire",
@@ -40,6 +39,7 @@ def run_server(make: Callable[[], Application], settings: ServerSettings, check:
         backpressure=settings.max_in_flight * 2,
         log_enabled=False,
         workers_kill_timeout=settings.shutdown_seconds,
+        respawn_failed_workers=True,
     )
     server.check = check
     server.drain_seconds = settings.drain_seconds
@@ -55,7 +55,7 @@ class _Workers(MPServer):
     def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
         try:
             self.check()
-        except GroundwireError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, new workers would die of it, and all others with them
             log.error("not reloaded, everything stays as it was: %s", error)  # noqa: TRY400 - the text says it all
             return
         super().signal_handler_reload(*args, **kwargs)
