@@ -82,3 +82,16 @@ def test_any_bytes_are_a_value_or_a_named_error(data):
 )
 def test_what_is_written_is_read_again(value):
     assert read_value(dump(value)) == value
+
+
+@pytest.mark.parametrize("depth", [100, 700, 100_000])
+def test_half_a_character_within_a_deep_nest_is_read_or_refused(depth):
+    """Python's own limit lies between these depths, and differs by version and caller."""
+    body = b'{"a": ' + b"[" * depth + b'"\\ud800"' + b"]" * depth + b"}"
+    try:
+        inner = read_object(body)["a"]
+    except WireError as error:
+        assert "nested too deeply" in error.message
+        assert depth > 100
+    else:
+        assert dump({"a": inner}) == b'{"a":' + b"[" * depth + '"\ufffd"'.encode() + b"]" * depth + b"}"
