@@ -84,14 +84,7 @@ def test_what_is_written_is_read_again(value):
     assert read_value(dump(value)) == value
 
 
-@pytest.mark.parametrize("depth", [100, 700, 100_000])
-def test_half_a_character_within_a_deep_nest_is_read_or_refused(depth):
-    """Python's own limit lies between these depths, and differs by version and caller."""
-    body = b'{"a": ' + b"[" * depth + b'"\\ud800"' + b"]" * depth + b"}"
-    try:
-        inner = read_object(body)["a"]
-    except WireError as error:
-        assert "nested too deeply" in error.message
-        assert depth > 100
-    else:
-        assert dump({"a": inner}) == b'{"a":' + b"[" * depth + '"\ufffd"'.encode() + b"]" * depth + b"}"
+@pytest.mark.parametrize("depth", [700, 100_000])
+def test_half_a_character_that_is_nested_too_deeply_is_refused(depth):
+    with pytest.raises(WireError, match="nested too deeply"):
+        read_object(b'{"a": ' + b"[" * depth + b'"\\ud800"' + b"]" * depth + b"}")
