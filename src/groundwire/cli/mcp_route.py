@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.errors import AccessError
+from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.keys import EVERYTHING, Caller
 from groundwire.runtime.policies.access import Mask
 from groundwire.runtime.runtime import Runtime
@@ -77,7 +77,7 @@ class McpRoute:
             caller.check_scope("tools")
             await self._keys.admit(caller)
             door = self._door or await self._open()
-        except (AccessError, NoSuchPath) as error:
+        except GroundwireError as error:
             await error_answer(error)(scope, receive, send)
             return
         await door({**scope, _CALLER: caller}, receive, send)
