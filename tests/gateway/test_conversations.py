@@ -175,6 +175,22 @@ async def test_tools_are_not_kept_from_response_to_response(gateway):
         assert ["tools" in request.body for request in running.upstream.requests] == [True, False]
 
 
+async def test_a_conversation_that_branches_at_every_turn_keeps_its_beginning(gateway):
+    branches = 101
+    async with gateway(upstream="openai-chat") as running, httpx.AsyncClient(base_url=running.url) as client:
+
+        async def ask(text, previous):
+            body = {"model": running.model, "input": text, "previous_response_id": previous}
+            return (await client.post("/v1/responses", json=body)).json()["id"]
+
+        latest = await ask("The beginning.", None)
+        for place in range(branches):
+            await ask("Somebody else goes on.", latest)
+            latest = await ask(f"Turn {place}.", latest)
+        said = [each["content"] for each in running.upstream.requests[-1].body["messages"] if each["role"] == "user"]
+    assert said == ["The beginning.", *(f"Turn {place}." for place in range(branches))]
+
+
 async def test_an_earlier_response_can_be_gone_on_from_twice(gateway):
     async with gateway("a", "b", "c") as running:  # the script's answer depends on how far the conversation is
         body = {"model": running.model}

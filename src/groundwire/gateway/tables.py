@@ -11,7 +11,6 @@ from groundwire.contracts.ports import Database
 from groundwire.gateway.migrations import APP, SCRIPTS
 
 _COLUMNS = "thread, position, response_id, parent_thread, parent_position, created, turn, response"
-_MAX_ANCESTORS = 100
 
 
 class TurnRow(Struct, frozen=True, kw_only=True):
@@ -50,7 +49,7 @@ class Tables:
     async def turns(self, tenant: str, thread: str, until: int | None = None) -> list[TurnRow]:
         """All turns of a thread up to a position, in order, those before its beginning included."""
         parts: list[list[TurnRow]] = []
-        for _ in range(_MAX_ANCESTORS):
+        while True:  # a thread's parent is older than it, so there is a first one
             rows = await self._rows(
                 "thread = $2 AND position <= $3 ORDER BY position",
                 tenant,
@@ -59,9 +58,8 @@ class Tables:
             )
             parts.append(rows)
             if not rows or not rows[0].parent_thread:
-                break
+                return [row for part in reversed(parts) for row in part]
             thread, until = rows[0].parent_thread, rows[0].parent_position
-        return [row for part in reversed(parts) for row in part]
 
     async def last_turn(self, tenant: str, thread: str) -> TurnRow | None:
         rows = await self._rows("thread = $2 ORDER BY position DESC LIMIT 1", tenant, thread)
