@@ -191,6 +191,32 @@ async def test_a_conversation_that_branches_at_every_turn_keeps_its_beginning(ga
     assert said == ["The beginning.", *(f"Turn {place}." for place in range(branches))]
 
 
+async def test_names_and_ids_with_characters_that_no_database_keeps_are_served_like_any_other(gateway, shared_store):
+    odd = "a\0b"
+    call = {"id": odd, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": odd, "content": "done"},
+    ]
+    async with gateway("Hello.", store=shared_store) as running, httpx.AsyncClient(base_url=running.url) as client:
+        one = await ask(running, input="1", conversation=odd, model=running.model)
+        await ask(running, input="2", conversation=odd, model=running.model)
+        said = [each["content"] for each in running.upstream.requests[-1].body["messages"]]
+        body = {"model": running.model, "input": "3", "previous_response_id": odd}
+        statuses = [
+            (await client.get("/v1/responses/a%00b")).status_code,
+            (await client.delete("/v1/responses/a%00b")).status_code,
+            (await client.post("/v1/responses", json=body)).status_code,
+            (
+                await client.post("/v1/chat/completions", json={"model": running.model, "messages": messages})
+            ).status_code,
+        ]
+    assert one["status"] == "completed"
+    assert said[::2] == ["1", "2"]
+    assert statuses == [404, 404, 400, 200]
+
+
 async def test_an_earlier_response_can_be_gone_on_from_twice(gateway):
     async with gateway("a", "b", "c") as running:  # the script's answer depends on how far the conversation is
         body = {"model": running.model}

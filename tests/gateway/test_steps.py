@@ -5,10 +5,13 @@ import time
 import msgspec
 import pytest
 
+from groundwire import Registry
+from groundwire.assembly import Runtime
 from groundwire.codecs import gemini
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, ReasoningItem, ResultItem, TextPart, say
 from groundwire.gateway.steps import Step, Steps
+from groundwire.gateway.tables import Tables
 from groundwire.gateway.threads import with_known_results
 
 PRIVATE = {"anthropic": {"signature": "s"}}
@@ -126,3 +129,11 @@ def test_results_find_the_calls_that_wait_in_linear_time():
     found = with_known_results(given, earlier)
     assert time.process_time() - started < 5
     assert [item.call_id for item in found] == [f"c{place}" for place in range(count)]
+
+
+async def test_more_steps_than_a_statement_takes_values_are_looked_for(shared_store):
+    async with Runtime(Registry(), shared_store) as runtime:
+        tables = Tables(runtime.database)
+        await tables.open()
+        await tables.add_step("t", "k39999", 1, "[]")
+        assert await tables.steps("t", [f"k{place}" for place in range(40_000)]) == {"k39999": "[]"}

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ResultItem
+from groundwire.contracts.texts import storable
 from groundwire.gateway.tables import Tables
 
 _WITHOUT_IDS = "gemini"
@@ -129,7 +130,7 @@ def _said_before(items: Sequence[Item], place: int) -> Iterator[str]:
 
 
 def _key(call: CallItem, text: str) -> str:
-    return f"{call.call.call_id}#{_digest(text)}"
+    return f"{storable(call.call.call_id)}#{_digest(text)}"
 
 
 def _all_said(items: Sequence[Item]) -> str:

@@ -8,9 +8,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from groundwire.contracts.ports import Database
+from groundwire.contracts.texts import storable
 from groundwire.gateway.migrations import APP, SCRIPTS
 
 _COLUMNS = "thread, position, response_id, parent_thread, parent_position, created, turn, response"
+
+_MAX_KEYS = 1000
+"""Databases take only so many values in one statement."""
 
 
 class TurnRow(Struct, frozen=True, kw_only=True):
@@ -66,7 +70,7 @@ class Tables:
         return rows[0] if rows else None
 
     async def response(self, tenant: str, response_id: str) -> TurnRow | None:
-        rows = await self._rows("response_id = $2", tenant, response_id)
+        rows = await self._rows("response_id = $2", tenant, storable(response_id))
         return rows[0] if rows else None
 
     async def forget_response(self, tenant: str, response_id: str) -> bool:
@@ -74,7 +78,7 @@ class Tables:
         changed = await self._database.execute(
             "UPDATE gateway_turns SET response = '' WHERE tenant = $1 AND response_id = $2 AND response <> ''",
             tenant,
-            response_id,
+            storable(response_id),
         )
         return changed == 1
 
@@ -87,13 +91,17 @@ class Tables:
 
     async def steps(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """The steps that are known, by their keys."""
-        places = ", ".join(f"${number}" for number in range(2, len(keys) + 2))
-        rows = await self._database.fetch(
-            f"SELECT step, items FROM gateway_steps WHERE tenant = $1 AND step IN ({places})",  # noqa: S608
-            tenant,
-            *keys,
-        )
-        return {str(row["step"]): str(row["items"]) for row in rows}
+        found: dict[str, str] = {}
+        for start in range(0, len(keys), _MAX_KEYS):
+            wanted = keys[start : start + _MAX_KEYS]
+            places = ", ".join(f"${number}" for number in range(2, len(wanted) + 2))
+            rows = await self._database.fetch(
+                f"SELECT step, items FROM gateway_steps WHERE tenant = $1 AND step IN ({places})",  # noqa: S608
+                tenant,
+                *wanted,
+            )
+            found.update((str(row["step"]), str(row["items"])) for row in rows)
+        return found
 
     async def forget_before(self, created: int) -> int:
         """Remove the steps that are older, and how many there were."""
