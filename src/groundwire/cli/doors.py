@@ -73,7 +73,7 @@ def make_application(
     async def opening() -> None:
         await runtime.open()
         await keys.check_bind(settings.server.host)
-        await tables.open()
+        await tables.open(int(clock.now()))
         await keeper.open()
 
     async def closing() -> None:
