@@ -7,6 +7,7 @@ from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway import idempotency
 from groundwire.gateway.api.paging import MOST
 from groundwire.gateway.relay_routing import MAX_NAME
+from groundwire.gateway.tables import STEP_SECONDS
 from groundwire.mcp.messages import MAX_MESSAGE
 from groundwire.mcp.upstream.connection import CONNECT_SECONDS, READ_SECONDS
 from groundwire.providers.retries import RetryPolicy
@@ -15,6 +16,7 @@ from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, LedgerTimes
 from groundwire.runtime.policies.limits import MAX_BYTES, MODE_HARD_MS, Limits, Profile
 from groundwire.runtime.runs.options import RunLimits
 from groundwire.runtime.sessions import MAX_ID_CHARS
+from groundwire.serving.bodies import MOST_ENCODINGS
 from groundwire.store import postgres
 from scripts.reference.markdown import page, table
 
@@ -29,6 +31,7 @@ _TOOL, _PROFILE = Limits(soft_ms=None, hard_ms=0), Profile()
 
 REQUESTS = (
     ("body of a request, unpacked", f"{_SERVER.max_body:,} bytes", "413", "`[server] maxBody`"),
+    ("times that a body may be packed", f"{MOST_ENCODINGS}", "400", "–"),
     ("message to `/mcp`, or on a line of `groundwire mcp`", f"{MAX_MESSAGE:,} bytes", "413, or an error", "–"),
     ("requests to models in work, per process", f"{_SERVER.max_in_flight:,}", "503 with `Retry-After`", "`[server] maxInFlight`"),
     ("nesting of JSON sent to `/api`, and of arguments", f"{MAX_DEPTH} levels", "400, or VALIDATION", "–"),
@@ -69,7 +72,8 @@ KEPT = (
     ("answers under an `Idempotency-Key`", f"{idempotency.KEPT_SECONDS // 3600} hours; none longer than {idempotency.MAX_ANSWER:,} bytes"),
     ("keys of settled effects", f"at least {KEEP_SETTLED_SECONDS / 86_400:g} days; older ones go when a runtime opens the store"),
     ("conversations and responses", "for good; `DELETE /v1/responses/{responseId}` removes an answer, what was said stays in its conversation"),
-    ("steps that a client may bring back bare, relayed calls", "for good"),
+    ("steps that a client may bring back bare", f"at least {STEP_SECONDS // 86_400} days; older ones go when a gateway starts"),
+    ("relayed calls", "for good"),
     ("sessions, calls, runs, approvals, spilled results, keys", "for good, revoked keys too"),
     ("the audit chain", "until `groundwire audit prune`"),
     ("everything in a memory store", "[as long as there is room](../guides/stores.md#memory), and while the process lives"),

@@ -43,9 +43,7 @@ def failure_of(error: GroundwireError) -> Failure:
     if isinstance(error, (WireError, NotExpressible)):
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, param=error.path or None)
-    if isinstance(
-        error, (ConfigError, RegistryError, UnreadableBody)
-    ):  # what a run cannot be told, the request has said
+    if isinstance(error, (ConfigError, RegistryError, UnreadableBody)):  # what no run can be told, the request has said
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400)
     if isinstance(error, RequestTooLarge):

@@ -16,7 +16,7 @@ _COLUMNS = "thread, position, response_id, parent_thread, parent_position, creat
 _MAX_KEYS = 1000
 """Databases take only so many values in one statement."""
 
-_STEP_SECONDS = 30 * 24 * 3600
+STEP_SECONDS = 30 * 24 * 3600
 """So long a step waits for the results of its calls."""
 
 
@@ -43,7 +43,7 @@ class Tables:
     async def open(self, now: int) -> None:
         """Bring the tables to their form, and forget steps that nobody will go on from."""
         await self._database.migrate(APP, SCRIPTS)
-        await self._database.execute("DELETE FROM gateway_steps WHERE created < $1", now - _STEP_SECONDS)
+        await self._database.execute("DELETE FROM gateway_steps WHERE created < $1", now - STEP_SECONDS)
 
     async def add_turn(self, tenant: str, row: TurnRow) -> bool:
         """False where that place of the thread is taken."""

@@ -15,7 +15,6 @@ from groundwire.contracts.errors import StoreError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, Item, Private, ResultItem
 from groundwire.contracts.requests import DeclaredTool, ToolChoice
-from groundwire.contracts.texts import storable
 from groundwire.gateway.failing import Refused
 from groundwire.gateway.tables import Tables, TurnRow
 
@@ -64,7 +63,7 @@ class Threads:
 
     async def conversation(self, tenant: str, name: str) -> Thread:
         """The named conversation; an empty one where nobody used the name before."""
-        thread = _named(name)
+        thread = f"{_NAMED}{name}"
         rows = await self._tables.turns(tenant, thread)
         if not rows:
             return Thread(name=thread, is_named=True)
@@ -79,13 +78,13 @@ class Threads:
 
     async def offer(self, tenant: str, name: str) -> Offer:
         """What is on offer in the named conversation."""
-        row = await self._tables.last_turn(tenant, _named(name))
+        row = await self._tables.last_turn(tenant, f"{_NAMED}{name}")
         return _NOTHING if row is None else _read(row).offer
 
     async def set_offer(self, tenant: str, name: str, offer: Offer, created: int) -> None:
-        row = await self._tables.last_turn(tenant, _named(name))
+        row = await self._tables.last_turn(tenant, f"{_NAMED}{name}")
         position = 0 if row is None else row.position + 1
-        await self.make_offer(tenant, Thread(name=_named(name), position=position, is_named=True), offer, created)
+        await self.make_offer(tenant, Thread(name=f"{_NAMED}{name}", position=position, is_named=True), offer, created)
 
     async def make_offer(self, tenant: str, thread: Thread, offer: Offer, created: int) -> None:
         """Change what is on offer in a named conversation, before anybody says more."""
@@ -143,10 +142,6 @@ class Threads:
                 row = msgspec.structs.replace(
                     row, thread=response_id, position=0, parent_thread=thread.name, parent_position=thread.position - 1
                 )
-
-
-def _named(name: str) -> str:
-    return f"{_NAMED}{storable(name)}"
 
 
 def with_known_results(items: tuple[Item, ...], earlier: tuple[Item, ...]) -> tuple[Item, ...]:
