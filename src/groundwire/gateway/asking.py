@@ -95,6 +95,7 @@ class ModelDoor:
                 if not await self._pass_on(exchange, caller, body, asked, started):
                     question = self._governed(exchange, await self._begin(caller, body, asked, started))
                     self._services.check_model(caller, question.request.model)
+                    await self._accept(question)
                     if caller.limits and question.request.stream:
                         question.request = _counted(question.request)
                     await self._ask(exchange, question)
@@ -165,6 +166,9 @@ class ModelDoor:
         question.request = replace(request, tools=clients)
         question.governed = GovernedModel(agent, governing)
         return question
+
+    async def _accept(self, question: Question) -> None:
+        """Keep what has to be there before the model is asked. Nothing is written for a request that is refused."""
 
     async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
         """Keep what a later turn needs, before the caller can send one. `body` is the answer, if it was written."""
