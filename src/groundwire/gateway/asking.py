@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from time import perf_counter_ns
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -20,7 +19,7 @@ from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
-from groundwire.gateway.failing import failure_of, headers_for, write_failure
+from groundwire.gateway.failing import failure_of, headers_for, overhead, write_failure
 from groundwire.gateway.forwarding import Passage, pass_on
 from groundwire.gateway.governed import (
     SESSION_HEADER,
@@ -36,6 +35,7 @@ from groundwire.gateway.governed import (
 from groundwire.gateway.services import Services
 from groundwire.gateway.steps import Step
 from groundwire.providers.catalogue import UNKNOWN_MODEL
+from groundwire.providers.waiting import Stopwatch
 from groundwire.runtime.policies.access import parse_names
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers
 
@@ -66,7 +66,7 @@ class Question(Struct, kw_only=True):
     request: ModelRequest
     shown: ModelRequest
     created: int
-    started: int
+    watch: Stopwatch
     array: bool = False
     session: str = ""
     reply_id: str = ""
@@ -87,13 +87,13 @@ class ModelDoor:
         self._services = services
 
     async def serve(self, exchange: Exchange, asked: Asked = _BY_BODY) -> None:
-        started = perf_counter_ns()
+        watch = Stopwatch()
         try:
             caller = await self._services.admit(exchange)
             body = await exchange.body(self._services.settings.max_body)
             with exchange.watched():
-                if not await self._pass_on(exchange, caller, body, asked, started):
-                    question = self._governed(exchange, await self._begin(caller, body, asked, started))
+                if not await self._pass_on(exchange, caller, body, asked, watch):
+                    question = self._governed(exchange, await self._begin(caller, body, asked, watch))
                     self._services.check_model(caller, question.request.model)
                     await self._accept(question)
                     if caller.limits and question.request.stream:
@@ -122,7 +122,7 @@ class ModelDoor:
             if error.failure.kind in _OPERATORS:
                 log.warning("%s: %s", error.hint or "a provider", error.message)
 
-    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, started: int) -> bool:
+    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> bool:
         """Not where something has to be counted, or tools of ours are wanted."""
         if asked.array or caller.limits or caller.default_tools or exchange.headers.get(TOOLS_HEADER) is not None:
             return False
@@ -132,11 +132,11 @@ class ModelDoor:
             dialect=self.dialect,
             model=asked.model,
             stream=asked.stream,
-            started=started,
+            watch=watch,
         )
         return await pass_on(way, body, self._services)
 
-    async def _begin(self, caller: Caller, body: bytes, asked: Asked, started: int) -> Question:
+    async def _begin(self, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> Question:
         services = self._services
         request = self._codec.decode_request(body, model=asked.model, stream=asked.stream, cache=services.cache)
         items = await services.steps.restored(caller.tenant, request.items, self.dialect)
@@ -145,7 +145,7 @@ class ModelDoor:
             request=request if items is request.items else replace(request, items=items),
             shown=request,
             created=int(services.clock.now()),
-            started=started,
+            watch=watch,
             array=asked.array,
         )
 
@@ -181,12 +181,10 @@ class ModelDoor:
         await self._services.charge(question.caller, question.request, reply)
 
     async def _answer(self, exchange: Exchange, question: Question) -> None:
-        waiting = perf_counter_ns()
         if question.governed is not None:
             reply = await question.governed.complete(question.request)
         else:
             reply = await self._services.models.complete(question.request, self._options(question.request))
-        waited = perf_counter_ns() - waiting
         if question.reply_id:
             reply = self._as_ours(reply, question)
         encoded = self._codec.encode_response(reply, request=question.shown, created=question.created)
@@ -196,7 +194,7 @@ class ModelDoor:
         if reply.warnings or encoded.warnings:
             headers.append((WARNINGS_HEADER, warnings_text((*reply.warnings, *encoded.warnings))))
         written = dump(encoded.body)
-        headers.append(("x-groundwire-overhead-us", str((perf_counter_ns() - question.started - waited) // 1000)))
+        headers.append(overhead(question.watch))
         exchange.answer(200, headers, written)
 
     async def _stream(self, exchange: Exchange, question: Question) -> None:
@@ -266,7 +264,7 @@ class ModelDoor:
     def _stream_headers(self, exchange: Exchange, question: Question, first: list[GovernedPart]) -> Headers:
         kind = "application/json" if question.array else "text/event-stream; charset=utf-8"
         own = [("content-type", kind), ("cache-control", "no-cache"), *headers_for(exchange, self.dialect)[1:]]
-        return [*own, *early_warnings(first)]
+        return [*own, overhead(question.watch), *early_warnings(first)]
 
     def _options(self, request: ModelRequest) -> SendOptions:
         """A turn that brings results may take longer."""

@@ -16,6 +16,7 @@ from groundwire.contracts.requests import DeclaredTool, ModelRequest, ToolChoice
 from groundwire.gateway.asking import Asked, ModelDoor, Question
 from groundwire.gateway.governed import checked_name
 from groundwire.gateway.threads import Offer, Thread, Turn, with_known_results
+from groundwire.providers.waiting import Stopwatch
 
 _KEEPER = "openai-responses"
 _THOUGHTS = "reasoning.encrypted_content"
@@ -47,7 +48,7 @@ class ConversationDoor(ModelDoor):
     def _wish(self, body: bytes, asked: Asked) -> Wish:
         raise NotImplementedError
 
-    async def _begin(self, caller: Caller, body: bytes, asked: Asked, started: int) -> Question:
+    async def _begin(self, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> Question:
         wish = self._wish(body, asked)
         tenant = caller.tenant
         thread = await self._thread(tenant, wish)
@@ -62,7 +63,7 @@ class ConversationDoor(ModelDoor):
             ),
             shown=replace(wish.shown, tools=tools, tool_choice=choice),
             created=int(self._services.clock.now()),
-            started=started,
+            watch=watch,
             array=asked.array,
             session=wish.conversation,
             reply_id=f"resp_{secrets.token_hex(24)}",
@@ -131,7 +132,7 @@ def _kept(question: Question, thread: Thread, offer: Offer) -> _KeptQuestion:
         request=question.request,
         shown=question.shown,
         created=question.created,
-        started=question.started,
+        watch=question.watch,
         array=question.array,
         session=question.session,
         reply_id=question.reply_id,

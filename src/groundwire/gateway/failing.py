@@ -18,6 +18,7 @@ from groundwire.contracts.errors import (
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.requests import Dialect
 from groundwire.providers.catalogue import UNKNOWN_MODEL
+from groundwire.providers.waiting import Stopwatch
 from groundwire.serving.application import Overloaded
 from groundwire.serving.bodies import RequestTooLarge, UnreadableBody
 from groundwire.serving.exchanges import Exchange, Headers
@@ -86,3 +87,8 @@ def headers_for(exchange: Exchange, dialect: Dialect) -> Headers:
     """The headers of every answer in JSON, with the request's id where clients of the dialect look for it."""
     name = "request-id" if dialect == "anthropic" else "x-request-id"
     return [("content-type", "application/json"), (name, exchange.request_id)]
+
+
+def overhead(watch: Stopwatch) -> tuple[str, str]:
+    """The header that says what the gateway itself has taken so far, in microseconds."""
+    return "x-groundwire-overhead-us", str(watch.own_microseconds)

@@ -7,7 +7,6 @@ other. Calls stay behind; in their place the client reads the placeholder.
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from time import perf_counter_ns
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,11 +30,12 @@ from groundwire.contracts.replies import (
 )
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.gateway.asking import WARNINGS_HEADER, Asked, early_warnings, warnings_text
-from groundwire.gateway.failing import failure_of, headers_for, write_failure
+from groundwire.gateway.failing import failure_of, headers_for, overhead, write_failure
 from groundwire.gateway.relay_sessions import RelayTurn, with_own_steps
 from groundwire.gateway.services import Services
 from groundwire.providers.failing import unreadable
 from groundwire.providers.router import ForwardingProvider
+from groundwire.providers.waiting import Stopwatch
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers
 
 _HEADERS: dict[str, str] = {}
@@ -52,6 +52,7 @@ class _Relayed(Struct, kw_only=True):
     turn: RelayTurn
     seconds: float | None
     request: ModelRequest
+    watch: Stopwatch
     direct: tuple[ForwardingProvider, str] | None = None
     heard: int = 0
     is_charged: bool = False
@@ -64,7 +65,7 @@ class RelayDoor:
         self._sessions = services.relay
 
     async def serve(self, exchange: Exchange, session: str, asked: Asked) -> None:
-        started = perf_counter_ns()
+        watch = Stopwatch()
         try:
             caller = await self._services.admit(exchange)
             self._services.check_model(caller, asked.model)
@@ -75,7 +76,7 @@ class RelayDoor:
                     return
                 turn = await self._sessions.begin(caller.tenant, session, asked.model, body)
                 try:
-                    await self._ask(exchange, self._relayed(caller, asked, turn), started)
+                    await self._ask(exchange, self._relayed(caller, asked, turn, watch))
                 finally:
                     await self._sessions.give_back(turn)
         except ClientGone:
@@ -83,28 +84,29 @@ class RelayDoor:
         except GroundwireError as error:
             write_failure(exchange, error, "gemini", array=asked.array)
 
-    async def _ask(self, exchange: Exchange, relayed: _Relayed, started: int) -> None:
+    async def _ask(self, exchange: Exchange, relayed: _Relayed) -> None:
         try:
             if relayed.asked.stream:
                 await self._stream(exchange, relayed)
             else:
-                await self._answer(exchange, relayed, started)
+                await self._answer(exchange, relayed)
         except (ClientGone, asyncio.CancelledError):
             if not relayed.is_charged:
                 await self._services.charge_abandoned(relayed.caller, relayed.request, relayed.heard)
             raise
 
-    def _relayed(self, caller: Caller, asked: Asked, turn: RelayTurn) -> _Relayed:
+    def _relayed(self, caller: Caller, asked: Asked, turn: RelayTurn, watch: Stopwatch) -> _Relayed:
         timeout = self._services.settings.result_timeout if turn.rewriting.brings_results else None
         direct = None if caller.limits else self._models.direct(asked.model, "gemini")
         request = ModelRequest(model=asked.model)
         if direct is None:
             request = gemini.decode_request(turn.rewriting.body, model=asked.model, stream=asked.stream)
             request = replace(request, items=with_own_steps(request.items, turn.steps))
-        return _Relayed(caller=caller, asked=asked, turn=turn, seconds=timeout, request=request, direct=direct)
+        return _Relayed(
+            caller=caller, asked=asked, turn=turn, seconds=timeout, request=request, direct=direct, watch=watch
+        )
 
-    async def _answer(self, exchange: Exchange, relayed: _Relayed, started: int) -> None:
-        waiting = perf_counter_ns()
+    async def _answer(self, exchange: Exchange, relayed: _Relayed) -> None:
         turn, written = relayed.turn, b""
         if relayed.direct is None:
             reply = await self._models.complete(relayed.request, SendOptions(timeout=relayed.seconds))
@@ -114,7 +116,6 @@ class RelayDoor:
             response = await provider.forward(body, name, stream=False, headers=_HEADERS, seconds=relayed.seconds)
             written = await provider.read(response)
             reply = _read(written, turn)
-        waited = perf_counter_ns() - waiting
         shown = await self._end(relayed, reply)
         headers = headers_for(exchange, "gemini")
         if shown is not reply or relayed.direct is None:
@@ -122,7 +123,7 @@ class RelayDoor:
             written = dump(encoded.body)
             if warnings := (*shown.warnings, *encoded.warnings):
                 headers.append((WARNINGS_HEADER, warnings_text(warnings)))
-        headers.append(("x-groundwire-overhead-us", str((perf_counter_ns() - started - waited) // 1000)))
+        headers.append(overhead(relayed.watch))
         exchange.answer(200, headers, written)
 
     async def _stream(self, exchange: Exchange, relayed: _Relayed) -> None:
@@ -130,7 +131,7 @@ class RelayDoor:
             first = await anext(batches)
             if isinstance(first[0], ReplyFailed):
                 raise ProviderError(first[0].failure)
-            headers = [*_stream_headers(exchange, relayed.asked), *early_warnings(first)]
+            headers = [*_stream_headers(exchange, relayed.asked), overhead(relayed.watch), *early_warnings(first)]
             await exchange.stream(200, headers, self._pieces(relayed, first, batches))
 
     async def _batches(self, relayed: _Relayed) -> AsyncGenerator[list[ReplyPart]]:
