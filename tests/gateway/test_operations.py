@@ -121,7 +121,7 @@ async def test_a_gateway_that_lives_is_ready_until_it_is_told_to_stop():
     assert (live.status_code, live.json()) == (200, {"status": "ok"})
     assert (ready.status_code, ready.json()) == (
         200,
-        {"status": "ready", "store": "ok", "providers": ["sim"], "draining": False},
+        {"status": "ready", "store": "ok", "providers": ["sim"], "mcpServers": {}, "draining": False},
     )
     assert (draining.status_code, draining.json()["status"], draining.json()["draining"]) == (503, "unready", True)
     assert served.status_code == 200
@@ -138,12 +138,13 @@ class NoModels:
 
 
 async def test_a_gateway_without_its_store_is_not_ready():
-    answer = await Health(NoDatabase(), NoModels(), lambda: False).ready(None)
+    answer = await Health(NoDatabase(), NoModels(), lambda: False, servers=dict).ready(None)
     assert answer.status_code == 503
     assert json.loads(answer.body) == {
         "status": "unready",
         "store": "unreachable",
         "providers": ["openai"],
+        "mcpServers": {},
         "draining": False,
     }
 

@@ -96,6 +96,7 @@ class _Sources:
         """An error where no worker could start with them."""
         from groundwire.assembly import StoreSettings, list_models, load_settings
         from groundwire.cli.opening import read_registry
+        from groundwire.cli.servers import check_servers
         from groundwire.contracts.errors import ConfigError
         from groundwire.registry import Registry
 
@@ -107,6 +108,7 @@ class _Sources:
         _, problems = list_models(settings, os.environ)
         if problems:
             raise ConfigError(problems[0])
+        check_servers(settings)
         is_built = self.registry is not None or Path(REGISTRY_FILE).exists()
         return settings, read_registry(self.registry or REGISTRY_FILE) if is_built else Registry()
 

@@ -21,22 +21,37 @@ def import_protocol() -> None:
         import groundwire.mcp  # noqa: F401 - is it there?
 
 
-def make_servers(settings: "Settings") -> "McpServers":
+def make_servers(settings: "Settings", environ: Mapping[str, str] | None = None) -> "McpServers":
     import_protocol()
     from groundwire.mcp import McpServers
 
-    return McpServers(settings.mcp_servers)
+    return McpServers(settings.mcp_servers, environ=environ)
+
+
+def check_servers(settings: "Settings") -> None:
+    """ConfigError where nobody could open them: the library is missing, or what was pinned cannot be trusted."""
+    if settings.mcp_servers:
+        make_servers(settings).check()
+
+
+@asynccontextmanager
+async def open_servers(
+    settings: "Settings", environ: Mapping[str, str] | None = None
+) -> "AsyncIterator[McpServers | None]":
+    """The configured servers, connected; None where there are none."""
+    if not settings.mcp_servers:
+        yield None
+        return
+    async with make_servers(settings, environ) as servers:
+        tell_quarantined(servers)
+        yield servers
 
 
 @asynccontextmanager
 async def with_servers(registry: Registry, settings: "Settings") -> AsyncIterator[Registry]:
     """The tools together with those of the configured servers, which can be called inside."""
-    if not settings.mcp_servers:
-        yield registry
-        return
-    async with make_servers(settings) as servers:
-        tell_quarantined(servers)
-        yield servers.extend(registry)
+    async with open_servers(settings) as servers:
+        yield registry if servers is None else servers.extend(registry)
 
 
 @contextmanager
