@@ -33,6 +33,7 @@ from groundwire.contracts.requests import FunctionTool, ModelRequest, NativeTool
 from groundwire.contracts.runs import Outcome
 from groundwire.runtime.policies.access import is_callable_by, matches_any, parse_names
 from groundwire.runtime.runs.history import load_run
+from groundwire.runtime.runs.judging import notice_for
 from groundwire.runtime.sessions import MAX_ID_CHARS, is_id
 
 TOOLS_HEADER = "x-groundwire-tools"
@@ -45,6 +46,9 @@ _FINISHES = {
     Outcome.REFUSED: FinishReason.CONTENT_FILTER,
     Outcome.TOKEN_LIMIT: FinishReason.LENGTH,
 }
+
+_USE_MODES = {"none": "disabled", "required": "enforced"}
+"""What the caller's choice means for the run: there are models that ignore it."""
 
 
 class Progress(Struct, frozen=True, kw_only=True):
@@ -158,6 +162,7 @@ class GovernedModel:
         settings: JsonObject = {"tool_allowlist": list(governing.names), "tool_failure_policy": "tolerated"}
         if request.tool_choice is not None:
             settings["tool_choice"] = _choice(request.tool_choice)
+            settings["tool_use_mode"] = _USE_MODES.get(request.tool_choice.mode, "relaxed")
         return {
             "model": request.model,
             "instructions": "".join(part.text for part in request.instructions),
@@ -186,6 +191,9 @@ class GovernedModel:
         if outcome is Outcome.PROVIDER_ERROR:
             unknown = Failure(kind=FailureKind.SERVER, message="The model did not answer.", status=502)
             raise ProviderError(failure or unknown)
+        if outcome is Outcome.NO_TOOL_CALL:
+            message = notice_for(outcome)
+            raise ProviderError(Failure(kind=FailureKind.BAD_RESPONSE, message=message, status=502, code=outcome.value))
         clients = {tool.name for tool in request.tools if isinstance(tool, FunctionTool)}
         items = [*shown] or ([Message(role="assistant", parts=(TextPart(text=text),))] if text else [])
         if outcome is Outcome.CLIENT_CALLS:
