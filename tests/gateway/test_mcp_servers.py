@@ -114,7 +114,7 @@ async def test_each_worker_has_its_own_connections(folder):
     try:
         await answering(port, process)
         async with asyncio.timeout(LIMIT):
-            while lives(folder) != ["begun", "begun"]:
+            while lives(folder) != ["begun", "begun"]:  # noqa: ASYNC110 - it is told by a file
                 await asyncio.sleep(0.05)  # the other worker is being started: there is nothing else to wait for
     finally:
         os.killpg(process.pid, signal.SIGKILL)
