@@ -13,6 +13,7 @@ from google.genai import errors, types
 from groundwire import Registry, tool
 from groundwire.assembly import Runtime
 from groundwire.contracts.keys import ApiKey, KeyLimit
+from groundwire.contracts.servers import ServerSettings
 from groundwire.providers.catalogue import ModelEntry
 from groundwire.runtime.clock import SystemClock
 from groundwire.serving.keys import digest_of, new_secret, shown_part
@@ -215,3 +216,46 @@ async def test_tenants_do_not_see_each_others_conversations(gateway, store):
             assert (await client.get(f"/v1/responses/{made['id']}")).status_code == 404
         said = running.upstream.requests[-1].body["messages"]
     assert [message["content"] for message in said] == [f"of {two[:8]}"]
+
+
+ROUTES = [
+    ("POST", "/v1/chat/completions", lambda body: body["error"]["code"] == "not_allowed"),
+    ("POST", "/v1/responses", lambda body: body["error"]["code"] == "not_allowed"),
+    ("POST", "/v1/messages", lambda body: body["error"]["type"] == "permission_error"),
+    ("POST", "/v1beta/models/sim:generateContent", lambda body: body["error"]["status"] == "PERMISSION_DENIED"),
+    (
+        "POST",
+        "/relay/desk/v1beta/models/sim:generateContent",
+        lambda body: body["error"]["status"] == "PERMISSION_DENIED",
+    ),
+    ("GET", "/relay/desk/calls", lambda body: body["error"]["status"] == "PERMISSION_DENIED"),
+    ("GET", "/v1/models", lambda body: body["error"]["code"] == "not_allowed"),
+    ("GET", "/api/calls", lambda body: body["error"]["code"] == "not_allowed"),
+    ("POST", "/mcp", lambda body: body["error"]["code"] == "not_allowed"),
+    ("GET", "/metrics", lambda body: body["error"]["code"] == "not_allowed"),
+    ("GET", "/health/ready", lambda body: body["error"]["code"] == "not_allowed"),
+    ("GET", "/openapi.json", lambda body: body["error"]["code"] == "not_allowed"),
+]
+
+
+@pytest.mark.parametrize(
+    "foreign", [{"host": "evil.example"}, {"origin": "https://evil.example"}], ids=["name", "page"]
+)
+async def test_a_page_that_a_browser_is_led_to_reaches_no_route_of_an_open_server(gateway, foreign):
+    async with gateway("Hello.") as running, httpx.AsyncClient(base_url=running.url) as client:
+        answers = [await client.request(method, path, headers=foreign, json={}) for method, path, _ in ROUTES]
+    assert [answer.status_code for answer in answers] == [403] * len(ROUTES)
+    assert [check(answer.json()) for (_, _, check), answer in zip(ROUTES, answers, strict=True)] == [True] * len(ROUTES)
+    assert "allowedHosts" in answers[0].text
+
+
+async def test_a_name_that_is_allowed_is_served_and_so_is_any_with_a_key(gateway, store):
+    other = {"host": "evil.example"}
+    async with (
+        gateway("Hello.", store=store, server=ServerSettings(allowed_hosts=("GW.test",))) as running,
+        httpx.AsyncClient(base_url=running.url, headers={"host": "gw.test"}) as client,
+    ):
+        assert (await client.get("/v1/models")).status_code == 200
+        _, secret = await key_for(store)
+        assert (await client.get("/v1/models", headers={**other, "x-api-key": secret})).status_code == 200
+        assert (await client.get("/health/ready", headers=other)).status_code == 200

@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 from groundwire import Runtime
 from groundwire.mcp import HttpDoor, mcp_routes
 from groundwire.mcp.messages import MAX_MESSAGE
-from groundwire.mcp.origins import LOOPBACK, origin_fault
 from groundwire.serving.application import Application, Doors
+from groundwire.serving.origins import LOOPBACK, origin_fault
 from groundwire.serving.running import serving
 from tests.mcp.stage import LIMIT, Gate, answering, listening, stage
 

@@ -43,6 +43,7 @@ from groundwire.serving.endpoints import Endpoint, asgi_routes
 from groundwire.serving.exchanges import Route
 from groundwire.serving.keys import KeyRing, is_loopback, master_key_from
 from groundwire.serving.openapi import Operation, description_endpoint, operation_of
+from groundwire.serving.origins import LOOPBACK
 from groundwire.serving.tallies import Tally, TallyKeeper
 
 
@@ -78,7 +79,8 @@ async def _open_doors(
             registry = servers.extend(registry)
         runtime = await stack.enter_async_context(Runtime(registry, settings=settings, clock=clock))
         on_loopback = is_loopback(server.host)
-        keys = KeyRing(runtime.store, clock, master_key=master_key_from(environ), is_loopback=on_loopback)
+        hosts = LOOPBACK | {host.lower() for host in (server.host, *server.allowed_hosts)}
+        keys = KeyRing(runtime.store, clock, master_key=master_key_from(environ), is_loopback=on_loopback, hosts=hosts)
         await keys.check_bind(server.host)
         keeper = TallyKeeper(tally, runtime.store, clock, worker=RandomIds().new("worker"))
         await keeper.open()
@@ -86,7 +88,7 @@ async def _open_doors(
         models = open_models(settings, environ=environ, clock=clock, cache=cache)
         stack.push_async_callback(models.close)
         services = await _open_services(runtime, models, keys, cache, tally, server)
-        mcp = McpRoute(runtime, keys, is_loopback=on_loopback)
+        mcp = McpRoute(runtime, keys, hosts=hosts if on_loopback else None)
         stack.push_async_callback(mcp.close)
         hot = (*model_routes(services), *relay_routes(services))
         health = Health(
