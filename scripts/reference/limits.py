@@ -7,7 +7,6 @@ from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway import idempotency
 from groundwire.gateway.api.paging import MOST
 from groundwire.gateway.relay_routing import MAX_NAME
-from groundwire.gateway.tables import STEP_SECONDS
 from groundwire.mcp.messages import MAX_MESSAGE
 from groundwire.mcp.upstream.connection import CONNECT_SECONDS, READ_SECONDS
 from groundwire.providers.retries import RetryPolicy
@@ -71,9 +70,8 @@ TOOLS = (
 KEPT = (
     ("answers under an `Idempotency-Key`", f"{idempotency.KEPT_SECONDS // 3600} hours; none longer than {idempotency.MAX_ANSWER:,} bytes"),
     ("keys of settled effects", f"at least {KEEP_SETTLED_SECONDS / 86_400:g} days; older ones go when a runtime opens the store"),
-    ("conversations and responses", "for good; `DELETE /v1/responses/{responseId}` removes an answer, what was said stays in its conversation"),
-    ("steps that a client may bring back bare", f"at least {STEP_SECONDS // 86_400} days; older ones go when a gateway starts"),
-    ("relayed calls", "for good"),
+    ("conversations and responses", f"{_SERVER.retention_days} days after the last turn (`[server] retentionDays`); `DELETE /v1/responses/{{responseId}}` removes an answer, what was said stays in its conversation"),
+    ("steps that a client may bring back bare, relayed calls", f"{_SERVER.retention_days} days (`[server] retentionDays`)"),
     ("sessions, calls, runs, approvals, spilled results, keys", "for good, revoked keys too"),
     ("the audit chain", "until `groundwire audit prune`"),
     ("everything in a memory store", "[as long as there is room](../guides/stores.md#memory), and while the process lives"),

@@ -164,7 +164,7 @@ async def test_a_key_is_free_again_when_its_holder_died_or_its_day_is_over(share
     store = open_url(shared_store)
     await store.open()
     try:
-        await Tables(store.database).open(now=0)
+        await Tables(store.database).open()
         table = AnswerTable(store.database)
         first = AnswerRow(digest="d", holder="one", held_until=30, expires=100)
         second = AnswerRow(digest="d", holder="two", held_until=60, expires=100)

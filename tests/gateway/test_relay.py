@@ -229,7 +229,7 @@ async def test_results_are_taken_by_one_process_and_whole_steps_at_a_time(shared
         await store.open()
     try:
         tables = [RelayTables(store.database) for store in stores]
-        await Tables(stores[0].database).open(now=0)
+        await Tables(stores[0].database).open()
         step = StepRow(step_id="s", created=1, context="", items="[]")
         calls = [CallRow(call_id=f"c{n}", step_id="s", position=n, name="f", arguments="{}") for n in range(2)]
         await tables[0].add_step("default", "desk", step, calls)

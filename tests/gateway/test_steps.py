@@ -134,17 +134,6 @@ def test_results_find_the_calls_that_wait_in_linear_time():
 async def test_more_steps_than_a_statement_takes_values_are_looked_for(shared_store):
     async with Runtime(Registry(), shared_store) as runtime:
         tables = Tables(runtime.database)
-        await tables.open(now=1)
+        await tables.open()
         await tables.add_step("t", "k39999", 1, "[]")
         assert await tables.steps("t", [f"k{place}" for place in range(40_000)]) == {"k39999": "[]"}
-
-
-async def test_steps_are_forgotten_thirty_days_after_they_were_made(shared_store):
-    month = 30 * 24 * 3600
-    async with Runtime(Registry(), shared_store) as runtime:
-        tables = Tables(runtime.database)
-        await tables.open(now=0)
-        await tables.add_step("t", "older", 99, "[]")
-        await tables.add_step("t", "old", 100, "[]")
-        await tables.open(now=100 + month)
-        assert await tables.steps("t", ["older", "old"]) == {"old": "[]"}

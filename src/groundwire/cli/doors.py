@@ -22,6 +22,7 @@ from groundwire.gateway import (
     Nowhere,
     RelaySessions,
     RelayTables,
+    Retention,
     Services,
     Steps,
     Tables,
@@ -88,6 +89,9 @@ async def _open_doors(
         models = open_models(settings, environ=environ, clock=clock, cache=cache)
         stack.push_async_callback(models.close)
         services = await _open_services(runtime, models, keys, cache, tally, server)
+        retention = Retention(runtime.database, clock, days=server.retention_days)
+        retention.open()
+        stack.push_async_callback(retention.close)
         mcp = McpRoute(runtime, keys, hosts=hosts if on_loopback else None)
         stack.push_async_callback(mcp.close)
         hot = (*model_routes(services), *relay_routes(services))
@@ -103,7 +107,7 @@ async def _open_services(
     runtime: Runtime, models: ModelRouter, keys: KeyRing, cache: ToolCache, tally: Tally, settings: ServerSettings
 ) -> Services:
     tables, relay_tables = Tables(runtime.database), RelayTables(runtime.database)
-    await tables.open(int(runtime.clock.now()))
+    await tables.open()
     threads = Threads(tables)
     return Services(
         keys=keys,

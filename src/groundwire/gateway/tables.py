@@ -16,9 +16,6 @@ _COLUMNS = "thread, position, response_id, parent_thread, parent_position, creat
 _MAX_KEYS = 1000
 """Databases take only so many values in one statement."""
 
-STEP_SECONDS = 30 * 24 * 3600
-"""So long a step waits for the results of its calls."""
-
 
 class TurnRow(Struct, frozen=True, kw_only=True):
     """One turn. `thread` and `position` place it; the first of a branch names the turn that it goes on from.
@@ -40,10 +37,8 @@ class Tables:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def open(self, now: int) -> None:
-        """Bring the tables to their form, and forget steps that nobody will go on from."""
+    async def open(self) -> None:
         await self._database.migrate(APP, SCRIPTS)
-        await self._database.execute("DELETE FROM gateway_steps WHERE created < $1", now - STEP_SECONDS)
 
     async def add_turn(self, tenant: str, row: TurnRow) -> bool:
         """False where that place of the thread is taken."""
