@@ -32,6 +32,7 @@ REQUESTS = (
     ("body of a request, unpacked", f"{_SERVER.max_body:,} bytes", "413", "`[server] maxBody`"),
     ("times that a body may be packed", f"{MOST_ENCODINGS}", "400", "–"),
     ("message to `/mcp`, or on a line of `groundwire mcp`", f"{MAX_MESSAGE:,} bytes", "413, or an error", "–"),
+    ("turns of a kept conversation", f"{_SERVER.max_turns:,}", "400, `conversation_too_long`", "`[server] maxTurns`"),
     ("requests to models in work, per process", f"{_SERVER.max_in_flight:,}", "503 with `Retry-After`", "`[server] maxInFlight`"),
     ("nesting of JSON sent to `/api`, and of arguments", f"{MAX_DEPTH} levels", "400, or VALIDATION", "–"),
     ("`Idempotency-Key`", f"{idempotency.MAX_KEY} characters", "400", "–"),

@@ -108,7 +108,7 @@ async def _open_services(
 ) -> Services:
     tables, relay_tables = Tables(runtime.database), RelayTables(runtime.database)
     await tables.open()
-    threads = Threads(tables)
+    threads = Threads(tables, settings.max_turns)
     return Services(
         keys=keys,
         models=models,

@@ -14,6 +14,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     """`[server]`. Sizes are bytes, times are seconds.
 
     `allowedHosts` are the names, besides localhost and 127.0.0.1, by which a server on a loopback address may be addressed.
+    A conversation that is kept has at most `maxTurns`, changes of its tools included.
     Conversations, steps and relayed calls that nobody came back for are removed after `retentionDays`; 0 keeps them.
     `resultTimeout` is how long a model may take for a turn that brings tool results; `maxInFlight` how many requests one
     process works on at a time before it answers 503. `relayPlaceholder` is what a relayed client reads in place of a
@@ -33,6 +34,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     relay_wait: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 0.0
     shutdown_seconds: Annotated[int, Meta(ge=1, le=3600)] = 30
+    max_turns: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     retention_days: Annotated[int, Meta(ge=0, le=36_500)] = 90
     access_log: bool = False
 

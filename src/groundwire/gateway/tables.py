@@ -12,6 +12,7 @@ from groundwire.contracts.texts import storable
 from groundwire.gateway.migrations import APP, SCRIPTS
 
 _COLUMNS = "thread, position, response_id, parent_thread, parent_position, created, turn, response"
+_LAST = 2**31 - 1
 
 _MAX_KEYS = 1000
 """Databases take only so many values in one statement."""
@@ -50,20 +51,23 @@ class Tables:
         )  # fmt: skip
         return written == 1
 
-    async def turns(self, tenant: str, thread: str, until: int | None = None) -> list[TurnRow]:
-        """All turns of a thread up to a position, in order, those before its beginning included."""
+    async def turns(self, tenant: str, thread: str, until: int = _LAST, *, most: int) -> list[TurnRow] | None:
+        """All turns of a thread up to a position, in order, those before its beginning included; None if more than `most`.
+
+        One query, and one more for each branch on the way there.
+        """
         parts: list[list[TurnRow]] = []
-        while True:  # a thread's parent is older than it, so there is a first one
+        left = most
+        while thread:  # a thread's parent is older than it, so there is a first one
             rows = await self._rows(
-                "thread = $2 AND position <= $3 ORDER BY position",
-                tenant,
-                thread,
-                2**31 - 1 if until is None else until,
+                "thread = $2 AND position <= $3 ORDER BY position LIMIT $4", tenant, thread, until, left + 1
             )
+            left -= len(rows)
+            if left < 0:
+                return None
             parts.append(rows)
-            if not rows or not rows[0].parent_thread:
-                return [row for part in reversed(parts) for row in part]
-            thread, until = rows[0].parent_thread, rows[0].parent_position
+            thread, until = (rows[0].parent_thread, rows[0].parent_position) if rows else ("", _LAST)
+        return [row for part in reversed(parts) for row in part]
 
     async def last_turn(self, tenant: str, thread: str) -> TurnRow | None:
         rows = await self._rows("thread = $2 ORDER BY position DESC LIMIT 1", tenant, thread)

@@ -58,13 +58,16 @@ class Thread(Struct, frozen=True, kw_only=True):
 
 
 class Threads:
-    def __init__(self, tables: Tables) -> None:
+    """Of at most `max_turns` each: the model is sent all of them every time."""
+
+    def __init__(self, tables: Tables, max_turns: int) -> None:
         self._tables = tables
+        self._max_turns = max_turns
 
     async def conversation(self, tenant: str, name: str) -> Thread:
         """The named conversation; an empty one where nobody used the name before."""
         thread = f"{_NAMED}{name}"
-        rows = await self._tables.turns(tenant, thread)
+        rows = await self._turns(tenant, thread)
         if not rows:
             return Thread(name=thread, is_named=True)
         turns = [_read(row) for row in rows]
@@ -104,11 +107,30 @@ class Threads:
                     param="previous_response_id",
                 )
             )
-        rows = await self._tables.turns(tenant, found.thread, found.position)
+        rows = await self._turns(tenant, found.thread, found.position)
         items = tuple(item for row in rows for item in _read(row).items)
         return Thread(
             name=found.thread, position=found.position + 1, items=items, is_named=found.thread.startswith(_NAMED)
         )
+
+    async def _turns(self, tenant: str, thread: str, *until: int) -> list[TurnRow]:
+        """What went before, with room for one more turn; Refused where there is none."""
+        rows = await self._tables.turns(tenant, thread, *until, most=self._max_turns - 1)
+        if rows is None:
+            message = (
+                f"This conversation has reached its {self._max_turns} turns. Begin another one, with a summary of what"
+                " matters; or let the operator raise maxTurns of [server]."
+            )
+            raise Refused(
+                Failure(
+                    kind=FailureKind.INVALID_REQUEST,
+                    message=message,
+                    status=400,
+                    code="conversation_too_long",
+                    param="conversation" if thread.startswith(_NAMED) else "previous_response_id",
+                )
+            )
+        return rows
 
     async def response(self, tenant: str, response_id: str) -> bytes | None:
         """What was answered under that id."""
