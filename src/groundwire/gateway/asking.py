@@ -161,6 +161,7 @@ class ModelDoor:
             tenant=caller.tenant,
             session=_session(exchange) or question.session or None,
             actor=caller.key_id,
+            request_key=exchange.request_key,
         )
         clients = tuple(tool for tool in request.tools if type(tool) is FunctionTool)
         question.request = replace(request, tools=clients)

@@ -21,6 +21,7 @@ from groundwire.contracts.replies import FinishReason, ReplyEnded
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.answers import AnswerRow, AnswerTable
 from groundwire.gateway.failing import Refused, headers_for, write_failure
+from groundwire.gateway.governed import REQUEST_SECONDS
 from groundwire.gateway.services import Services
 from groundwire.serving.exchanges import ClientGone, Exchange, Handler, Headers, Recording
 
@@ -28,7 +29,7 @@ HEADER = "idempotency-key"
 MAX_KEY = 255
 MAX_ANSWER = 16 * 1024 * 1024
 """A longer answer is not kept."""
-KEPT_SECONDS = 24 * 3600
+KEPT_SECONDS = REQUEST_SECONDS
 HOLD_SECONDS = 30
 WAIT_SECONDS = 2.0
 """How long a second request waits for the answer to the first."""
@@ -81,6 +82,8 @@ class _Keyed:
             held_until=now + HOLD_SECONDS,
             expires=now + KEPT_SECONDS,
         )
+        named = f"{self._tenant}\n{self._key}\n{row.digest}"
+        self._exchange.request_key = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
         found = await self._take(row)
         if found is None:
             await self._answer(handler, row)
