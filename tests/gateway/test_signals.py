@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx2 as httpx
@@ -238,3 +238,22 @@ def test_settings_that_cannot_be_used_end_the_start_with_one_line(project):
     out, _ = process.communicate(timeout=LIMIT)
     assert (process.returncode, out.count(b"\n")) == (1, 1)
     assert b"NOBODY_HAS_THIS" in out
+
+
+@pytest.mark.parametrize("_time", range(4))
+def test_a_gateway_that_is_stopped_while_its_workers_start_ends_at_once(project, _time):
+    """It used to wait for `shutdownSeconds`, half a minute, where a worker had missed the signal."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = start(project, "serve", "--port", str(port), "--workers", "2")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    try:
+        while len(children.read_text().split()) < 2 and process.poll() is None:
+            pass
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 0
+    finally:
+        with suppress(ProcessLookupError):  # nobody is left
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
