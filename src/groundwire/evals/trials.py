@@ -123,7 +123,7 @@ def _evidence(scenario: Scenario, results: list[RunResult], state: Any, latency:
         text=last.text if last is not None else "",
         calls=tuple(_traced(call) for result in results for call in result.calls),
         state=state,
-        conversation=tuple(msgspec.to_builtins(item) for item in (last.history if last is not None else ())),
+        conversation=tuple(msgspec.json.decode(msgspec.json.encode(last.history if last is not None else ()))),
         instructions=scenario.instructions,
         steps=sum(result.steps for result in results),
         latency_ms=latency,
