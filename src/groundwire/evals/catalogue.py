@@ -26,7 +26,7 @@ BASELINE = "rules"
 """The model that is none: a suite's own rules, or the built-in choice of tools by words."""
 TAG_FALLBACK = "content_tag_tool_call_fallback"
 
-_Entry = TypeVar("_Entry", EvalModel, SamplingProfile, Strategy)
+_Entry = TypeVar("_Entry", bound=EvalModel | SamplingProfile | Strategy)
 
 
 class Catalogue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -30,12 +30,17 @@ def choose_models(models: Sequence[EvalModel], text: str, *, default: str = "sta
 
 def choose_profiles(profiles: Sequence[SamplingProfile], text: str) -> tuple[SamplingProfile, ...]:
     """By id or tag. Whether one suits a model is the plan's business."""
-    names = _named(lambda profile: (profile.id, *profile.tags, ALL))
+
+    def names(profile: SamplingProfile) -> tuple[str, ...]:
+        return (profile.id, *profile.tags, ALL)
+
     return _chosen(profiles, names, _terms(text) or [DEFAULT], DEFAULT, "sampling profile")
 
 
 def choose_strategies(strategies: Sequence[Strategy], text: str) -> tuple[Strategy, ...]:
-    names = _named(lambda strategy: (strategy.id, ALL))
+    def names(strategy: Strategy) -> tuple[str, ...]:
+        return (strategy.id, ALL)
+
     return _chosen(strategies, names, _terms(text) or [DEFAULT], DEFAULT, "strategy")
 
 
@@ -48,10 +53,6 @@ def choose_scenarios(suite: Suite, text: str) -> tuple[Scenario, ...]:
         return (scenario.id, *scenario.tags, *within, ALL)
 
     return _chosen(suite.scenarios, names, _terms(text) or [DEFAULT], DEFAULT, f"scenario of {suite.name}")
-
-
-def _named(names: Callable[[_T], tuple[str, ...]]) -> Callable[[_T], tuple[str, ...]]:
-    return names
 
 
 def _terms(text: str) -> list[str]:

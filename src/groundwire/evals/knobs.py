@@ -85,7 +85,7 @@ def read_knobs(environ: Mapping[str, str]) -> Knobs:
     return Knobs(**{name: value for name, value in given.items() if value is not None})
 
 
-def _option_defaults(reader: "_Reader") -> tuple[JsonObject, JsonObject]:
+def _option_defaults(reader: "_Reader") -> tuple[JsonObject, dict[str, float]]:
     """Options for every request: those of sampling, which have variables of their own too, and all others."""
     name = "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON"
     options = reader.json_object(name)
@@ -102,14 +102,14 @@ def _option_defaults(reader: "_Reader") -> tuple[JsonObject, JsonObject]:
 
 
 def _run_settings(reader: "_Reader") -> JsonObject:
-    given: JsonObject = {
+    given: dict[str, Any] = {
         "tool_use_mode": reader.choice("OPENROUTER_TOOL_USE_MODE", _MODES),
         "tool_failure_policy": reader.choice("OPENROUTER_TOOL_FAILURE_POLICY", _POLICIES),
         "fallback_retry_count": reader.count("OPENROUTER_TOOL_CALLING_FALLBACK_RETRY_COUNT", 0, 100),
         "fix_empty_final": reader.switch("OPENROUTER_FIX_EMPTY_FINAL"),
         "tool_allowlist": reader.names("OPENROUTER_TOOL_ALLOWLIST"),
     }
-    settings = {name: value for name, value in given.items() if value is not None}
+    settings: JsonObject = {name: value for name, value in given.items() if value is not None}
     if reader.switch("OPENROUTER_ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK"):
         settings.update(content_tag_tool_call_fallback())
     return settings
@@ -117,13 +117,13 @@ def _run_settings(reader: "_Reader") -> JsonObject:
 
 def _overrides(reader: "_Reader", defaults: JsonObject) -> JsonObject:
     """Members of every request's body; the last word has whoever wrote JSON."""
-    routing: JsonObject = {
+    routing: dict[str, Any] = {
         "only": reader.names("OPENROUTER_PROVIDER_ONLY"),
         "order": reader.names("OPENROUTER_PROVIDER_ORDER"),
         "ignore": reader.names("OPENROUTER_PROVIDER_IGNORE"),
     }
-    provider: JsonObject = {name: value for name, value in routing.items() if value is not None}
-    given: JsonObject = {
+    provider = {name: value for name, value in routing.items() if value is not None}
+    given: dict[str, Any] = {
         "route": reader.text("OPENROUTER_ROUTE"),
         "transforms": reader.names("OPENROUTER_TRANSFORMS"),
         "provider": provider or None,
@@ -162,7 +162,9 @@ class _Reader:
     def choice(self, name: str, allowed: tuple[str, ...]) -> str | None:
         text = self.text(name)
         if text is not None and text not in allowed:
-            raise ConfigError(f"{name} must be one of {', '.join(allowed)}, not {text!r}.", hint=did_you_mean(text, allowed))
+            raise ConfigError(
+                f"{name} must be one of {', '.join(allowed)}, not {text!r}.", hint=did_you_mean(text, allowed)
+            )
         return text
 
     def json_object(self, name: str) -> JsonObject:

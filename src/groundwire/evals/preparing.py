@@ -90,8 +90,8 @@ def _models(knobs: Knobs, catalogue: Catalogue) -> tuple[EvalModel, ...]:
 
 
 def _refuse_contradiction(knobs: Knobs, strategies: tuple[Strategy, ...]) -> None:
-    forced = PRESETS[TAG_FALLBACK]()["response_transforms"]
-    is_forced = set(forced) <= set(read_settings(knobs.settings).response_transforms)
+    fallback = read_settings(PRESETS[TAG_FALLBACK]()).response_transforms
+    is_forced = set(fallback) <= set(read_settings(knobs.settings).response_transforms)
     if is_forced and any(TAG_FALLBACK in strategy.without_presets for strategy in strategies):
         raise ConfigError(
             "The fallback for calls in text is switched on for every trial, so that fallback_off would have it too.",

@@ -123,4 +123,3 @@ def _simulators() -> Callable[..., AbstractAsyncContextManager[ModelRouter]]:
         message = f"Simulated models need {error.name}, which is not installed."
         raise ConfigError(message, hint="pip install 'groundwire[evals]'") from None
     return simulated_models
-

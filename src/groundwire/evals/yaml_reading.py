@@ -25,7 +25,9 @@ def _mapping(loader: PlainLoader, node: MappingNode) -> dict[str, Any]:
     for key, value in node.value:
         name = loader.construct_object(key, deep=True)
         if not isinstance(name, str):
-            raise yaml.constructor.ConstructorError(None, None, f"{name!r:.80} is no name; write it in quotes", key.start_mark)
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{name!r:.80} is no name; write it in quotes", key.start_mark
+            )
         if name in found:
             raise yaml.constructor.ConstructorError(None, None, f"{name!r:.80} is there twice", key.start_mark)
         found[name] = loader.construct_object(value, deep=True)
