@@ -9,7 +9,7 @@ import click
 
 from groundwire import __version__
 from groundwire.cli.lazy import LazyGroup
-from groundwire.cli.options import global_options
+from groundwire.cli.options import GlobalOptions, global_options
 from groundwire.cli.output import hold_descriptors
 
 # What `--help` says about each command stands here, so that it need not import them to say it.
@@ -47,5 +47,6 @@ def main(context: click.Context) -> None:
     The options on this page may also stand after a command.
     """
     hold_descriptors()
+    context.ensure_object(GlobalOptions)  # one for all commands below, so that what they are told is known here too
     if os.environ.get("NO_COLOR"):
         context.color = False

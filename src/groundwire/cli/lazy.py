@@ -12,7 +12,9 @@ from groundwire.cli.output import nearest
 class LazyGroup(click.Group):
     """A group whose commands are modules of a package, each with a command of its own name."""
 
-    def __init__(self, *args: Any, summaries: Mapping[str, str], package: str = "groundwire.cli", **options: Any) -> None:
+    def __init__(
+        self, *args: Any, summaries: Mapping[str, str], package: str = "groundwire.cli", **options: Any
+    ) -> None:
         super().__init__(*args, **options)
         self._summaries = summaries
         self._package = package

@@ -6,7 +6,7 @@ is not decided here: the marks say what to expect, trials say what is so.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,17 +43,20 @@ class Catalogue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         )
 
 
-def model(model_id: str, *tags: str, prices: tuple[float, float] | None = None, **known: object) -> EvalModel:
+def model(model_id: str, *tags: str, prices: tuple[float, float] | None = None, **known: Any) -> EvalModel:
     """An entry of the catalogue: `vendor/name:route`, its tags, and its prices for a million tokens in and out."""
-    given = plain_members({"id": model_id, "tags": tags, **known}, "model")
-    if prices is not None:
-        given["prices"] = {"input": prices[0], "output": prices[1]}
-    return _complete(read_as(EvalModel, given, f"model {model_id!r}"))
+    price = None if prices is None else Prices(input=prices[0], output=prices[1])
+    return _complete(EvalModel(id=model_id, tags=tags, prices=price, **known))
 
 
-def profile(profile_id: str, *tags: str, **known: object) -> SamplingProfile:
-    given = plain_members({"id": profile_id, "tags": tags, **known}, "profile")
-    return read_as(SamplingProfile, given, f"profile {profile_id!r}")
+def profile(profile_id: str, *tags: str, **known: Any) -> SamplingProfile:
+    return SamplingProfile(id=profile_id, tags=tags, **known)
+
+
+def _complete(entry: EvalModel) -> EvalModel:
+    """With what its id says anyway."""
+    base_id = entry.base_id or entry.id.partition(":")[0]
+    return replace(entry, base_id=base_id, provider=entry.provider or base_id.partition("/")[0])
 
 
 def _simulated(name: str, note: str) -> EvalModel:
@@ -189,12 +192,6 @@ def open_catalogue(entries: Iterable[ModelEntry], own: JsonObject, file: str = "
     """What ships, then the models of the settings, then `[evals]` of the settings, then a file: later ones win."""
     catalogue = SHIPPED.joined(models_of_settings(entries)).joined(read_catalogue(own, "evals"))
     return catalogue.joined(load_catalogue(file)) if file else catalogue
-
-
-def _complete(entry: EvalModel) -> EvalModel:
-    """With what its id says anyway."""
-    base_id = entry.base_id or entry.id.partition(":")[0]
-    return replace(entry, base_id=base_id, provider=entry.provider or base_id.partition("/")[0])
 
 
 def _checked(catalogue: Catalogue, source: str) -> Catalogue:

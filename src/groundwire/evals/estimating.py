@@ -6,12 +6,14 @@ stumble and repeat, so it is a guess, and rather too low.
 
 from collections import Counter
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from groundwire.assembly import Settings
 from groundwire.contracts.replies import Usage
 from groundwire.evals.catalogue import SHIPPED
+from groundwire.evals.environments import open_environment
 from groundwire.evals.planning import EvalModel, Plan
 from groundwire.evals.reaching import open_reach
 from groundwire.evals.records import Tokens, Trial
@@ -63,8 +65,16 @@ async def _tokens_needed(plan: Plan) -> dict[str, Tokens]:
                 continue
             trial = Trial(model=_IDEAL.id, profile="default", strategy="default", scenario=scenario.id, number=1)
             async with reached.reach(_IDEAL, scenario) as contestant:
-                needed[scenario.id] = (await carry_out(trial, scenario, contestant, seed=1)).tokens
+                record = await carry_out(trial, scenario, contestant, seed=1)
+            spoken = record.tokens
+            needed[scenario.id] = Tokens(input=spoken.input + record.steps * _declared(scenario), output=spoken.output)
     return needed
+
+
+def _declared(scenario: Scenario) -> int:
+    """Tokens of what every request repeats and simulated models do not count: instructions and tools."""
+    tools = msgspec.json.encode([*open_environment(scenario).registry.declarations("openai")])
+    return (len(tools) + len(scenario.instructions)) // 4
 
 
 def _has_player(scenario: Scenario) -> bool:

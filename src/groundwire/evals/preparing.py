@@ -1,6 +1,5 @@
 """From knobs to a plan: the suite, who is tried, and under which settings. It asks nobody and writes nothing."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -14,18 +13,17 @@ from groundwire.evals.filters import choose_models, choose_profiles, choose_scen
 from groundwire.evals.knobs import Knobs
 from groundwire.evals.loading import find_suite
 from groundwire.evals.planning import EvalModel, Plan, SamplingProfile, Strategy
-from groundwire.evals.reaching import OPENROUTER, require_reachable
+from groundwire.evals.reaching import OPENROUTER
 from groundwire.evals.records import EvalRun
 from groundwire.runtime.runs.presets import PRESETS
 from groundwire.runtime.runs.settings import read_settings
 
 
-def prepare(knobs: Knobs, settings: Settings, environ: Mapping[str, str], *, now: datetime, run_id: str = "") -> Plan:
+def prepare(knobs: Knobs, settings: Settings, *, now: datetime, run_id: str = "") -> Plan:
     """What these knobs mean here. A ConfigError says which of them cannot be followed."""
     suite, meant = find_suite(knobs.suite)
     catalogue = open_catalogue(settings.models, settings.evals, knobs.catalogue)
     models = _models(knobs, catalogue)
-    require_reachable(models, settings, environ)
     strategies = choose_strategies(catalogue.strategies, knobs.strategies)
     read_settings(knobs.settings)
     _refuse_contradiction(knobs, strategies)
@@ -63,9 +61,9 @@ def prepare(knobs: Knobs, settings: Settings, environ: Mapping[str, str], *, now
     return plan
 
 
-def prepare_again(run: EvalRun, settings: Settings, environ: Mapping[str, str], *, now: datetime) -> Plan:
+def prepare_again(run: EvalRun, settings: Settings, *, now: datetime) -> Plan:
     """The plan of a run that was begun: the same trials, whatever the environment says today."""
-    plan = prepare(knobs_of(run), settings, environ, now=now, run_id=run.run_id)
+    plan = prepare(knobs_of(run), settings, now=now, run_id=run.run_id)
     for what in ("suite", "models", "profiles", "strategies", "scenarios", "trials", "seed"):
         before, after = getattr(run, what), getattr(plan.run, what)
         if before != after:

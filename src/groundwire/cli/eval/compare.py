@@ -12,7 +12,9 @@ from groundwire.cli.output import note, print_json, print_table, print_text
 @click.command()
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
-@click.option("--margin", type=click.FloatRange(0, 1, min_open=True), help="What counts as no difference. Default: 0.1.")
+@click.option(
+    "--margin", type=click.FloatRange(0, 1, min_open=True), help="What counts as no difference. Default: 0.1."
+)
 @json_option
 @global_options()
 @click.pass_context
@@ -22,13 +24,14 @@ def compare(context: click.Context, *, before: Path, after: Path, margin: float 
     Trials of the same model, profile, strategy and scenario are compared with each other; a model that is the only one on
     each side may be another. The exit code is 1 where AFTER is worse.
     """
+    from groundwire.evals.comparing import MARGIN
     from groundwire.evals.comparing import compare as compare_records
     from groundwire.evals.reports import ReportFolder
     from groundwire.evals.reports.tables import comparison_table
     from groundwire.evals.verdicts import Verdict
 
-    options = {} if margin is None else {"margin": margin}
-    found = compare_records(ReportFolder(before).read_records(), ReportFolder(after).read_records(), **options)
+    records = (ReportFolder(folder).read_records() for folder in (before, after))
+    found = compare_records(*records, margin=MARGIN if margin is None else margin)
     if as_json:
         print_json(found)
     else:

@@ -10,8 +10,6 @@ from groundwire.cli.options import TEXT, global_options, json_option
 from groundwire.cli.output import note, plural, print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from groundwire.assembly import Settings
     from groundwire.evals.evaluating import Evaluated
     from groundwire.evals.knobs import Knobs
@@ -30,10 +28,21 @@ def _knob(flag: str, name: str, explanation: str, **details: Any) -> Any:
 
 @click.command()
 @click.argument("suite", type=TEXT, required=False)
-@_knob("--models", "models", "Ids, vendors or tags; * and ! work. Default: simulated, with --live stable.", metavar="FILTER")
+@_knob(
+    "--models",
+    "models",
+    "Ids, vendors or tags; * and ! work. Default: simulated, with --live stable.",
+    metavar="FILTER",
+)
 @_knob("--profiles", "profiles", "Sampling profiles by id or tag. Default: default.", metavar="FILTER")
 @_knob("--strategies", "strategies", "Settings to compare, such as default,reliability.", metavar="FILTER")
-@_knob("--fallback-matrix", "fallback_matrix", "Compare the fallback for calls in text, off and on.", is_flag=True, type=bool)
+@_knob(
+    "--fallback-matrix",
+    "fallback_matrix",
+    "Compare the fallback for calls in text, off and on.",
+    is_flag=True,
+    type=bool,
+)
 @_knob("--scenarios", "scenarios", "Ids, tags or presets. Default: the suite's own default.", metavar="FILTER")
 @_knob("--trials", "trials", "How often each combination is tried. Default: 1.", type=click.IntRange(1, 100_000))
 @_knob("--jobs", "jobs", "How many models are tried at once. Default: 1.", type=click.IntRange(1, 64))
@@ -53,7 +62,9 @@ def _knob(flag: str, name: str, explanation: str, **details: Any) -> Any:
     show_default=True,
     help="Where the report's folder is made.",
 )
-@click.option("--min-pass", type=click.FloatRange(0, 1), help="Fail where a combination passes less often, such as 0.96.")
+@click.option(
+    "--min-pass", type=click.FloatRange(0, 1), help="Fail where a combination passes less often, such as 0.96."
+)
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @json_option
 @global_options()
@@ -84,9 +95,13 @@ def run(
 
     from groundwire.cli.opening import read_settings
     from groundwire.evals.knobs import FALLBACK_MATRIX, read_knobs
+    from groundwire.evals.reaching import require_reachable
+    from groundwire.evals.reports import ReportFolder
 
-    given = {name: value for name, value in flags.items() if value not in (None, False)}
+    given = {name: value for name, value in flags.items() if value is not None and value is not False}
     if fallback_matrix:
+        if "strategies" in given:
+            raise click.UsageError("--fallback-matrix is a choice of --strategies; give one of them.")
         given["strategies"] = FALLBACK_MATRIX
     settings = read_settings()
     knobs, now = read_knobs(os.environ), datetime.now(UTC)
@@ -100,7 +115,8 @@ def run(
     if dry_run:
         _show_plan(plan, as_json=as_json)
         return
-    folder = folder or _make_folder(reports, plan, now)
+    require_reachable(plan.models, settings, os.environ)
+    folder = folder or ReportFolder.create(reports, plan.run, now=now)
     work = _carry_out(plan, folder, settings, knobs, cache, quiet=quiet)
     try:
         done = asyncio.run(work)
@@ -115,8 +131,6 @@ def run(
 def _planned(
     knobs: "Knobs", suite: str | None, given: dict[str, Any], settings: "Settings", now: Any
 ) -> "tuple[Plan, Knobs]":
-    import os
-
     from msgspec.structs import replace
 
     from groundwire.evals.preparing import prepare
@@ -124,32 +138,26 @@ def _planned(
     if suite is None:
         raise click.UsageError("Name a suite, such as smoke, or a run to --resume.")
     knobs = replace(knobs, suite=suite, **given)
-    return prepare(knobs, settings, os.environ, now=now), knobs
+    return prepare(knobs, settings, now=now), knobs
 
 
 def _resumed(
     path: Path, suite: str | None, given: dict[str, Any], settings: "Settings", now: Any, *, verbose: int
 ) -> "tuple[Plan, Knobs, ReportFolder]":
-    import os
-
     from msgspec.structs import replace
 
     from groundwire.evals.preparing import knobs_of, prepare_again
     from groundwire.evals.reports import ReportFolder
 
-    refused = ["SUITE"] if suite is not None else [f"--{name.replace('_', '-')}" for name in given if name not in _MAY_CHANGE]
+    refused = (
+        ["SUITE"] if suite is not None else [f"--{name.replace('_', '-')}" for name in given if name not in _MAY_CHANGE]
+    )
     if refused:
         raise click.UsageError(f"A run is gone on with as it was begun; leave {refused[0]} out.")
     folder = ReportFolder(path)
     begun = folder.read_run()
-    plan = prepare_again(begun, settings, os.environ, now=now)
+    plan = prepare_again(begun, settings, now=now)
     return plan, replace(knobs_of(begun), verbose=verbose, **given), folder
-
-
-def _make_folder(reports: Path, plan: "Plan", now: Any) -> "ReportFolder":
-    from groundwire.evals.reports import ReportFolder
-
-    return ReportFolder.create(reports, plan.run, now=now)
 
 
 async def _carry_out(
@@ -186,13 +194,15 @@ def _tell(plan: "Plan", folder: "ReportFolder", done: "Evaluated", min_pass: flo
     below = _below(done, min_pass)
     left, reason = done.finished.left, done.finished.reason
     if as_json:
-        print_json({
-            "folder": str(folder.path),
-            "run": plan.run,
-            "left": left,
-            "belowMinPass": below,
-            "summary": done.summary,
-        })
+        print_json(
+            {
+                "folder": str(folder.path),
+                "run": plan.run,
+                "left": left,
+                "belowMinPass": below,
+                "summary": done.summary,
+            }
+        )
     else:
         table = results_table(plan.run, done.summary)
         print_table(tuple(header.upper() for header in table.headers), table.rows, empty="Nothing was tried.")
