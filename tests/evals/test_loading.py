@@ -1,7 +1,9 @@
 """Suites by name and from files: what is right is read, and what is wrong is named."""
 
+import json
+
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire.contracts.errors import ConfigError
@@ -10,6 +12,8 @@ from groundwire.evals.loading import find_suite, load_suite
 from groundwire.evals.scenarios import CallsCheck, ExpectedCall, TextCheck
 from groundwire.evals.suites import WORKSPACE
 from groundwire.providers.scripts import Answer, Ask
+
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 YAML = """
 title: Ours
@@ -224,10 +228,11 @@ def test_python_that_is_no_suite_is_refused(tmp_path, text, message):
 def test_two_files_of_a_folder_cannot_have_one_scenario(tmp_path):
     write(tmp_path, "- {id: a, turns: [Hi]}", "x.yaml")
     write(tmp_path, "- {id: a, turns: [Ho]}", "y.yaml")
-    with pytest.raises(ConfigError, match="the scenario 'a' is in x.yaml too"):
+    with pytest.raises(ConfigError, match=r"the scenario 'a' is in x\.yaml too"):
         load_suite(tmp_path)
 
 
+@_PATIENT
 @given(data=st.binary(max_size=300), suffix=st.sampled_from([".yaml", ".json", ".toml"]))
 def test_any_bytes_give_a_suite_or_a_named_error(tmp_path_factory, data, suffix):
     file = tmp_path_factory.mktemp("any") / f"s{suffix}"
@@ -243,14 +248,13 @@ _JSON = st.recursive(
 )
 
 
+@_PATIENT
 @given(
     extra=st.dictionaries(
         st.sampled_from(["turns", "checks", "setup", "settings", "user", "ideal", "faults", "environment"]), _JSON
     )
 )
 def test_any_values_give_a_scenario_or_a_named_error(tmp_path_factory, extra):
-    import json
-
     file = tmp_path_factory.mktemp("any") / "s.json"
     file.write_text(json.dumps([{"id": "a", **extra}]))
     try:

@@ -27,6 +27,7 @@ COMMANDS = {
     "runs": "Look at what agents did, step by step.",
     "replay": "Run a recorded run again and show what is different.",
     "eval": "Find out which models can be trusted with tools.",
+    "view": "Open the report of an evaluation.",
     "keys": "Make and revoke keys to the server.",
     "models": "List providers and models, and how to name them.",
     "translate": "Read a body of one model API on stdin and write it in another.",

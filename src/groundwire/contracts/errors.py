@@ -13,8 +13,9 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     ├─ ProviderError         a model's provider refused or failed; `failure` says how
     ├─ StoreError            the store refused or cannot do something
     │  └─ StoreUnavailable   the store cannot be reached now
-    ├─ NotFound              an approval, effect, session or key that was asked for does not exist
+    ├─ NotFound              an approval, effect, session, key or report that was asked for does not exist
     │  └─ AlreadyDecided     it does, but cannot be decided: somebody has, or its time has run out
+    ├─ ReportDamaged         a file of an evaluation's report cannot be read; `line` says where, if it has lines
     └─ AccessError           a request to a server is not let in
        ├─ KeyMissing         it carries no key, and the server wants one
        ├─ KeyUnknown         nobody has made the key that it carries
@@ -185,6 +186,14 @@ class NotFound(GroundwireError):
 
 class AlreadyDecided(NotFound):
     code = "already_decided"
+
+
+class ReportDamaged(GroundwireError):
+    code = "report_damaged"
+
+    def __init__(self, message: str, *, line: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.line = line
 
 
 class AccessError(GroundwireError):
