@@ -262,3 +262,18 @@ async def test_a_gate_looks_at_every_combination_but_the_baseline(tmp_path):
         assert [cell.model for cell in shortfalls(done.summary, 0.96)] == ["long-arguments"]
         assert [cell.model for cell in shortfalls(done.summary, 0.8)] == []
         assert [cell.model for cell in shortfalls(done.summary, 0.81)] == ["long-arguments"]
+
+
+async def test_a_budget_that_is_spent_ends_the_run_in_good_order_and_it_can_be_gone_on_with(tmp_path):
+    async with played(tmp_path, OPENROUTER_SCENARIOS="smoke") as (server, _, whole):
+        environ = {"OPENROUTER_API_KEY": KEY, "OPENROUTER_BASE_URL": server.url}
+        first = whole.finished.records[0].cost
+        knobs = read_knobs({**environ, "OPENROUTER_MODEL_FILTER": "qwen/qwen3-next*,!rules"})
+        plan = prepare(knobs, Settings(), now=NOW)
+        folder = ReportFolder.create(tmp_path, plan.run, now=NOW)
+        stopped = await evaluate(plan, folder, Settings(), environ, max_cost=first)
+        assert (len(stopped.finished.records), stopped.finished.left) == (1, 4)
+        assert stopped.finished.reason == "the budget is spent"
+        done = await evaluate(plan, folder, Settings(), environ)
+        assert (len(done.finished.records), done.finished.left) == (5, 0)
+        assert done.finished.records[0].started_at == stopped.finished.records[0].started_at

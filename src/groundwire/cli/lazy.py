@@ -10,14 +10,17 @@ from groundwire.cli.output import nearest
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are modules of a package, each with a command of its own name."""
+    """A group whose commands are modules, each with a command that is named like the module.
+
+    `modules` is what their full names begin with; the rest is the command's name.
+    """
 
     def __init__(
-        self, *args: Any, summaries: Mapping[str, str], package: str = "groundwire.cli", **options: Any
+        self, *args: Any, summaries: Mapping[str, str], modules: str = "groundwire.cli.", **options: Any
     ) -> None:
         super().__init__(*args, **options)
         self._summaries = summaries
-        self._package = package
+        self._modules = modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._summaries)
@@ -25,7 +28,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self._summaries:
             return None
-        found: click.Command = getattr(import_module(f"{self._package}.{cmd_name}"), cmd_name)
+        module = import_module(f"{self._modules}{cmd_name}")
+        found: click.Command = getattr(module, module.__name__.rpartition(".")[2])
         return found
 
     def resolve_command(

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.shapes import did_you_mean, plain_members, read_as
+from groundwire.evals.environments import BUILT_IN
 from groundwire.evals.files import SUFFIXES, importable, read_plain, run_python
 from groundwire.evals.graders.grading import load_function
 from groundwire.evals.scenarios import FunctionCheck, Scenario, Suite, TextCheck
@@ -22,6 +23,7 @@ from groundwire.runtime.runs.options import RunLimits
 from groundwire.runtime.runs.settings import read_settings
 
 _ID = re.compile(r"[\w./:-]+")
+_PLACES = f"{', '.join(BUILT_IN)}, a folder of tools, or module:name"
 _HINT = "docs/guides/evals.md shows a scenario"
 
 
@@ -133,18 +135,16 @@ def _resolved(scenario: Scenario, file: Path) -> Scenario:
 
 
 def _environment(kind: Any, file: Path, where: str) -> Any:
-    if kind == "workspace" or callable(kind):
+    if kind in BUILT_IN or callable(kind):
         return kind
     if not isinstance(kind, str):
-        raise ConfigError(f"{where}: environment: it must be text", hint="workspace, a folder, or module:name")
+        raise ConfigError(f"{where}: environment: it must be text", hint=_PLACES)
     folder = file.parent / kind
     if folder.is_dir():
         return str(folder)
     if ":" in kind:
         return _function(kind, f"{where}: environment")
-    raise ConfigError(
-        f"{where}: environment: there is no folder {kind!r}", hint="workspace, a folder of tools, or module:name"
-    )
+    raise ConfigError(f"{where}: environment: there is no folder {kind!r}", hint=_PLACES)
 
 
 def _function(named: Any, where: str) -> Callable[..., Any]:

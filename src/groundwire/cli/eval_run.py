@@ -26,7 +26,7 @@ def _knob(flag: str, name: str, explanation: str, **details: Any) -> Any:
     return click.option(flag, name, help=explanation, **details)
 
 
-@click.command()
+@click.command("run")
 @click.argument("suite", type=TEXT, required=False)
 @_knob(
     "--models",
@@ -69,7 +69,7 @@ def _knob(flag: str, name: str, explanation: str, **details: Any) -> Any:
 @json_option
 @global_options()
 @click.pass_context
-def run(
+def eval_run(
     context: click.Context,
     *,
     suite: str | None,
@@ -165,7 +165,7 @@ async def _carry_out(
 ) -> "Evaluated":
     import os
 
-    from groundwire.cli.eval.progress import Meter
+    from groundwire.cli.eval_progress import Meter
     from groundwire.evals.caching import FolderCache
     from groundwire.evals.evaluating import evaluate
 

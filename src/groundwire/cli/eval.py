@@ -1,6 +1,4 @@
-"""`groundwire eval`: a suite is run unless another command is named. Each command is a module of this package."""
-
-from typing import Any
+"""`groundwire eval`: a suite is run unless another command is named. Each command NAME is the module `eval_NAME`."""
 
 import click
 
@@ -23,8 +21,8 @@ class SuiteGroup(LazyGroup):
         return ["[SUITE | COMMAND] …"]
 
 
-@click.group(cls=SuiteGroup, summaries=COMMANDS, package="groundwire.cli.eval")
-def eval(**_: Any) -> None:  # noqa: A001 - the command's name
+@click.group(cls=SuiteGroup, summaries=COMMANDS, modules="groundwire.cli.eval_")
+def eval() -> None:  # noqa: A001 - the command's name
     """Find out which models can be trusted with tools.
 
     `groundwire eval smoke` tries the simulated models offline; `groundwire eval run --help` lists the options.

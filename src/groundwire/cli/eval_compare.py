@@ -9,7 +9,7 @@ from groundwire.cli.options import global_options, json_option
 from groundwire.cli.output import note, print_json, print_table, print_text
 
 
-@click.command()
+@click.command("compare")
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
 @click.option(
@@ -18,20 +18,19 @@ from groundwire.cli.output import note, print_json, print_table, print_text
 @json_option
 @global_options()
 @click.pass_context
-def compare(context: click.Context, *, before: Path, after: Path, margin: float | None, as_json: bool) -> None:
+def eval_compare(context: click.Context, *, before: Path, after: Path, margin: float | None, as_json: bool) -> None:
     """Compare two reports.
 
     Trials of the same model, profile, strategy and scenario are compared with each other; a model that is the only one on
     each side may be another. The exit code is 1 where AFTER is worse.
     """
-    from groundwire.evals.comparing import MARGIN
-    from groundwire.evals.comparing import compare as compare_records
+    from groundwire.evals.comparing import MARGIN, compare
     from groundwire.evals.reports import ReportFolder
     from groundwire.evals.reports.tables import comparison_table
     from groundwire.evals.verdicts import Verdict
 
     records = (ReportFolder(folder).read_records() for folder in (before, after))
-    found = compare_records(*records, margin=MARGIN if margin is None else margin)
+    found = compare(*records, margin=MARGIN if margin is None else margin)
     if as_json:
         print_json(found)
     else:
