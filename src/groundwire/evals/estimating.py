@@ -78,4 +78,4 @@ def _declared(scenario: Scenario) -> int:
 
 
 def _has_player(scenario: Scenario) -> bool:
-    return scenario.user is not None and bool(scenario.user.model)
+    return scenario.user is not None and bool(scenario.user.model or scenario.user.role)

@@ -94,7 +94,8 @@ def price_of(model: EvalModel) -> Callable[[str, Usage], float | None]:
 def _asked_besides(plan: Plan) -> set[str]:
     """Judges, and models that play users."""
     rubrics = (check for scenario in plan.scenarios for check in scenario.checks if isinstance(check, RubricCheck))
-    users = (scenario.user.model for scenario in plan.scenarios if scenario.user is not None and scenario.user.model)
+    players = (scenario.user for scenario in plan.scenarios if scenario.user is not None)
+    users = {user.model for user in players if user.model or user.role}
     return {*(check.judge for check in rubrics), *users, *((plan.judge,) if plan.judge else ())}
 
 
