@@ -42,7 +42,7 @@ def newest():
     return newest_report("reports").path
 
 
-@pytest.mark.requirement("C-043", "C-044", "C-055", "C-079", "C-088")
+@pytest.mark.requirement("C-003", "C-043", "C-044", "C-055", "C-079", "C-088")
 def test_the_smoke_suite_runs_offline_and_writes_every_form_of_the_report(run):
     done = run("eval", "smoke")
     assert done.exit_code == 0
@@ -236,7 +236,7 @@ def test_quiet_is_quiet(run):
     assert run("eval", "smoke", "--models", "perfect", "--quiet").stderr == ""
 
 
-@pytest.mark.requirement("C-114")
+@pytest.mark.requirement("C-114", "X-27")
 def test_a_choice_of_http_client_is_read_and_told_to_choose_nothing(run, monkeypatch):
     monkeypatch.setenv("OPENROUTER_HTTP_ADAPTER", "default")
     told = run("eval", "smoke", "--dry-run").stderr

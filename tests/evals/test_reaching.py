@@ -277,3 +277,19 @@ async def test_a_budget_that_is_spent_ends_the_run_in_good_order_and_it_can_be_g
         done = await evaluate(plan, folder, Settings(), environ)
         assert (len(done.finished.records), done.finished.left) == (5, 0)
         assert done.finished.records[0].started_at == stopped.finished.records[0].started_at
+
+
+@pytest.mark.requirement("C-053")
+async def test_what_is_peculiar_about_a_models_calls_is_on_record(tmp_path):
+    async with played(tmp_path, OPENROUTER_SCENARIOS="invalid_json") as (_, _folder, done):
+        broken, good = done.finished.records[0].calls
+        assert (broken.arguments, broken.error) == ('{"ops": [{"op": "set", ', "INVALID_JSON")
+        assert (good.arguments["ops"][0]["value"], good.ok) == ("New", True)
+
+
+@pytest.mark.requirement("C-054", "C-101")
+async def test_a_guarded_call_passes_with_a_shorter_second_try_and_the_fixed_last_sentence(tmp_path):
+    async with played(tmp_path, OPENROUTER_SCENARIOS="long_arguments_guard") as (_, _folder, done):
+        (record,) = done.finished.records
+        assert [(call.error, call.ok) for call in record.calls] == [("ARGUMENTS_TOO_LARGE", False), ("", True)]
+        assert (record.text, record.status) == ("Done.", Status.PASSED)
