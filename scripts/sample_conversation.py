@@ -1,4 +1,6 @@
-"""A conversation with the gateway, turn by turn, and what to try next: `sample_conversation.py URL PID`.
+"""A conversation with the gateway, turn by turn, and what to try next: `sample_conversation.py URL PID COMMANDS`.
+
+COMMANDS is the folder of the groundwire command, as seen from the folder above.
 
 Plain HTTP on purpose: what it sends is all that a client has to send.
 """
@@ -22,7 +24,7 @@ QUESTIONS = ("What is the weather in Tokyo?", "And what is the weather in Rome?"
 
 
 def main() -> None:
-    url, gateway = sys.argv[1], int(sys.argv[2])
+    url, gateway, commands = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     model = next((name for key, name in MODELS.items() if os.environ.get(key)), "sim")
     _wait(url, gateway)
     print(f"\nA conversation with {model}, which may use the tool get_weather of this server:\n")
@@ -34,15 +36,15 @@ def main() -> None:
         earlier = {"previous_response_id": earlier["id"]}
     print(
         f"""
-Try it:
+Try it, in another terminal:
 
   curl {url}/v1/chat/completions -d '{{"model": "{model}", "messages": [{{"role": "user", "content": "Hello"}}]}}'
 
-  python -c 'from openai import OpenAI; print(OpenAI(base_url="{url}/v1", api_key="any").responses.create(model="{model}", input="Hello").output_text)'
+  {commands}/python -c 'from openai import OpenAI; print(OpenAI(base_url="{url}/v1", api_key="any").responses.create(model="{model}", input="Hello").output_text)'
 
-  groundwire chat {model} -m "What is the weather in Oslo?"      # in the folder demo
+  cd demo && ../{commands}/groundwire chat {model} -m "What is the weather in Oslo?"
 
-{url}/openapi.json lists everything that is served. Ctrl-C stops it.""",
+{url}/openapi.json lists everything that is served; docs/guides/gateway.md says how to use it. Ctrl-C stops it.""",
         flush=True,
     )
 

@@ -108,7 +108,7 @@ WHAT_TO_DO = {
     "KeyUnknown": "Check the key, and that the server uses the store that it was made in.",
     "KeyExpired": "Make a new key with `groundwire keys create`.",
     "KeyRevoked": "Make a new key with `groundwire keys create`.",
-    "NotAllowed": "Use what the key allows, or make one that allows more.",
+    "NotAllowed": "Use what the key allows, or make one that allows it.",
     "RateLimited": "Wait for `retry_after` seconds.",
     "BudgetExhausted": "Wait for `retry_after` seconds, or make a key with a larger budget.",
 }

@@ -44,11 +44,13 @@ def show_type(annotation: Any) -> str:
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
         bounds = inner[1]
+        if inner[0] is str:
+            return describe_length(bounds)
         return describe_bounds(whole=inner[0] is int, gt=bounds.gt, ge=bounds.ge, le=bounds.le)
     if origin is typing.Literal:
         return " or ".join(code(value) for value in inner)
     if origin in (typing.Union, types.UnionType):
-        kept = [part for part in inner if part not in (type(None), msgspec.UnsetType)]
+        kept = [part for part in inner if part not in (type(None), msgspec.UnsetType, msgspec.Raw)]
         return " or ".join(dict.fromkeys(show_type(part) for part in kept))
     if origin in (tuple, frozenset):
         return f"list of {show_type(inner[0])}"
@@ -59,6 +61,13 @@ def show_type(annotation: Any) -> str:
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return annotation.__name__
     return _WORDS.get(annotation, "any")
+
+
+def describe_length(bounds: msgspec.Meta) -> str:
+    """`text of 1 to 1000 characters`."""
+    if bounds.max_length is None:
+        return show_type(str)
+    return f"{show_type(str)} of {bounds.min_length or 0} to {bounds.max_length} characters"
 
 
 def show_default(field: msgspec.structs.FieldInfo) -> str:

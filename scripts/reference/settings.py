@@ -96,6 +96,10 @@ MEANINGS = {
     "ServerSettings.relayPlaceholder": "What a [relayed](../guides/gateway.md#the-relay) client reads in place of a call.",
     "ServerSettings.relayWait": "Seconds that its next request is held for the results before it reads that again.",
     "ServerSettings.drainSeconds": "How long it still takes requests when it is told to stop, while `/health/ready` says that it is not ready.",
+    "ServerSettings.allowedHosts": "Names besides `localhost` and `127.0.0.1` by which a server on a loopback address may be "
+    "addressed. While there is no key, requests for any other name are refused.",
+    "ServerSettings.maxTurns": "Turns that a kept conversation may have, changes of its tools included; more are a 400, `conversation_too_long`.",
+    "ServerSettings.retentionDays": "Days after which [what nobody came back for](../guides/gateway.md#what-is-kept) is removed; 0 keeps it.",
     "ServerSettings.accessLog": "A line of JSON for each request on stdout; `--access-log` does the same.",
     "ServerSettings.shutdownSeconds": "How long answers that have begun may take when the server is told to stop.",
     "Settings.telemetry": "What is told to OpenTelemetry, where the environment asks for it.",

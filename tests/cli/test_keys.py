@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import json
 import re
 import sqlite3
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.serving.keys import KeyRing
+from groundwire.serving.keys import KeyRing, digest_of
 from groundwire.store import open_url
 from groundwire.testing import FakeClock
 
@@ -102,7 +103,13 @@ def test_what_is_no_key_of_the_tenant_is_not_revoked_and_not_repeated(create, ru
         assert "not_found" in result.stderr
         assert secret[:12] not in result.output
     assert run("keys", "revoke", secret, "--tenant", "acme").exit_code == 0
-    assert run("keys", "revoke", secret, "--tenant", "acme").exit_code == 1
+
+
+def test_a_key_that_is_revoked_already_is_said_to_be(create, run):
+    secret = create()
+    key_id = run("keys", "revoke", secret).stdout.split()[0]
+    result = run("keys", "revoke", secret)
+    assert (result.exit_code, result.stderr) == (1, f"error[already_decided]: {key_id} is already revoked\n")
 
 
 def test_two_keys_with_the_same_beginning_are_not_taken_for_one(create, run):
@@ -147,3 +154,22 @@ def test_a_key_is_not_made_where_it_would_be_forgotten(project, run):
 def test_a_key_can_be_made_before_there_is_a_store_or_a_registry(empty, run):
     assert run("keys", "create").exit_code == 0
     assert json.loads(run("keys", "list", "--json").stdout)[0]["state"] == "active"
+
+
+def test_who_made_and_revoked_a_key_is_in_the_audit_chain_and_its_secret_is_not(create, run, run_json):
+    secret = create("--name", "ci", "--by", "ada")
+    (key,) = run_json("keys", "list")
+    assert run("keys", "revoke", key["keyId"], "--by", "bo").exit_code == 0
+    assert run("keys", "revoke", key["keyId"], "--by", "cy").exit_code == 1
+    rows = run_json("audit", "list")
+    assert [(row["kind"], row["decision"], row["reason"], row["approver"]) for row in rows] == [
+        ("key", "revoked", key["keyId"], "bo"),
+        ("key", "created", key["keyId"], "ada"),
+    ]
+    assert rows[0]["input_hash"] == rows[1]["input_hash"]
+    written = json.dumps(rows)
+    assert not [part for part in (secret, secret[3:], key["prefix"], digest_of(secret)) if part in written]
+    assert run_json("audit", "verify")["records"] == 2
+    with contextlib.closing(sqlite3.connect("groundwire.db", isolation_level=None)) as database:
+        database.execute("UPDATE audit SET approver = 'eve' WHERE seq = 2")
+    assert run("audit", "verify").exit_code == 1

@@ -82,3 +82,9 @@ def test_any_bytes_are_a_value_or_a_named_error(data):
 )
 def test_what_is_written_is_read_again(value):
     assert read_value(dump(value)) == value
+
+
+@pytest.mark.parametrize("depth", [700, 100_000])
+def test_half_a_character_that_is_nested_too_deeply_is_refused(depth):
+    with pytest.raises(WireError, match="nested too deeply"):
+        read_object(b'{"a": ' + b"[" * depth + b'"\\ud800"' + b"]" * depth + b"}")

@@ -7,7 +7,7 @@ import pytest
 from groundwire.contracts.errors import NotFound, StoreError
 from groundwire.contracts.keys import KeyLimit, OverLimit
 from groundwire.store import open_url
-from tests.conformance.builders import answer_of, api_key, request_of
+from tests.conformance.builders import answer_of, api_key, entry, request_of
 
 DAY = 86_400.0
 MARCH, APRIL = 1_772_323_200.0, 1_775_001_600.0
@@ -33,6 +33,15 @@ async def test_a_key_is_found_by_its_digest_as_it_was_stored(store):
     assert await store.find_key("digest_full") == FULL
     assert await store.find_key("digest_none") is None
     assert await store.find_key("") is None
+
+
+async def test_the_audit_entry_of_a_key_is_written_with_it_or_not_at_all(store):
+    await store.create_key(FULL, entry=entry("made"))
+    with pytest.raises(StoreError):
+        await store.create_key(FULL, entry=entry("made_again"))
+    assert await store.revoke_key(FULL.tenant, FULL.key_id, now=1.0, entry=entry("revoked"))
+    assert not await store.revoke_key(FULL.tenant, FULL.key_id, now=2.0, entry=entry("revoked_again"))
+    assert [record.entry.id async for record in store.audit_records()] == ["aud_made", "aud_revoked"]
 
 
 async def test_a_second_key_of_the_same_id_or_digest_is_refused_and_changes_nothing(store):

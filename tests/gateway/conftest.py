@@ -49,9 +49,9 @@ async def running_gateway(*script, upstream="openai-chat", store="memory://", en
 
 
 @contextlib.asynccontextmanager
-async def another_gateway(running):
+async def another_gateway(running, registry=None):
     """A second one with the same store and the same simulator."""
-    async with serving(make_application(running.settings, {}), "127.0.0.1") as url:
+    async with serving(make_application(running.settings, {}, registry=registry), "127.0.0.1") as url:
         yield Gateway(url, running.model, running.upstream, running.settings)
 
 

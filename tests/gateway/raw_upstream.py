@@ -78,14 +78,14 @@ class RawGateway:
 
 
 @contextlib.asynccontextmanager
-async def gateway_before_raw(dialect):
+async def gateway_before_raw(dialect, store="memory://"):
     """A gateway with this provider as `house`, whose model `real` also has the name `alias`."""
     upstream = RawUpstream()
     server = await asyncio.start_server(upstream.serve, "127.0.0.1", 0)
     base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     url = f"{base}/v1" if dialect.startswith("openai") else base
     settings = Settings(
-        store=StoreSettings(url="memory://"),
+        store=StoreSettings(url=store),
         providers={"house": ProviderSettings(dialect=dialect, base_url=url, retry=RetryPolicy(attempts=1))},
         models=(ModelEntry(id="alias", provider="house", model="real"),),
     )

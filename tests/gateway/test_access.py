@@ -1,5 +1,8 @@
 """Keys at the gateway: who is let in, to which models and tools, how often, and what a refusal looks like."""
 
+import asyncio
+import json
+
 import anthropic
 import httpx2 as httpx
 import openai
@@ -10,9 +13,11 @@ from google.genai import errors, types
 from groundwire import Registry, tool
 from groundwire.assembly import Runtime
 from groundwire.contracts.keys import ApiKey, KeyLimit
+from groundwire.contracts.servers import ServerSettings
 from groundwire.providers.catalogue import ModelEntry
 from groundwire.runtime.clock import SystemClock
 from groundwire.serving.keys import digest_of, new_secret, shown_part
+from tests.gateway.raw_upstream import LIMIT, gateway_before_raw
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}]}
 
@@ -52,6 +57,26 @@ async def test_without_any_key_everybody_on_this_machine_is_let_in_whatever_they
     async with gateway("Hello.", store=store) as running:
         assert (await chat(running)).status_code == 200
         assert (await chat(running, "anything")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/api/calls", "/v1/chat/completions", "/relay/desk/results", "/mcp"])
+async def test_without_any_key_a_page_of_another_site_can_do_nothing_here(gateway, path):
+    done = []
+
+    @tool(category="action")
+    def note(text: str) -> str:
+        done.append(text)
+        return text
+
+    async with (
+        gateway("Hello.", registry=Registry([note])) as running,
+        httpx.AsyncClient(base_url=running.url) as client,
+    ):
+        for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
+            body = {"tool": "note", "arguments": {"text": "hi"}, "model": running.model, **CHAT}
+            answer = await client.post(path, json=body, headers={**headers, "content-type": "text/plain"})
+            assert answer.status_code == 403
+        assert (done, running.upstream.requests) == ([], [])
 
 
 async def test_from_the_first_key_on_every_request_needs_a_good_one(gateway, store):
@@ -128,6 +153,38 @@ async def test_tokens_are_counted_and_stop_the_next_request(gateway, store, stre
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "rate_limited")
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])
+@pytest.mark.parametrize("base", ["", "/relay/desk"])
+async def test_an_answer_counts_though_its_caller_leaves_before_the_end(store, base, stream):
+    question = {"contents": [{"role": "user", "parts": [{"text": "word " * 100}]}]}
+    path = f"{base}/v1beta/models/alias:{'streamGenerateContent?alt=sse' if stream else 'generateContent'}"
+    piece = {"candidates": [{"content": {"role": "model", "parts": [{"text": "word " * 100}]}}]}
+    needs = 250 if stream else 125  # tokens, of four characters each: the question's, and the answer's so far
+    secrets = [(await key_for(store, limits=(KeyLimit("tokens", most, "hour"),)))[1] for most in (needs, needs + 50)]
+    async with gateway_before_raw("gemini", store) as running, asyncio.timeout(LIMIT):
+        for secret, has_room in zip(secrets, (False, True), strict=True):
+            async with httpx.AsyncClient(base_url=running.url, headers={"x-api-key": secret}) as client:
+                asking = client.stream("POST", path, json=question)
+                opening = asyncio.ensure_future(asking.__aenter__())
+                call = await running.upstream.next_call()
+                if stream:
+                    await call.begin_stream()
+                    await call.chunk(b"data: %b\n\n" % json.dumps(piece).encode())
+                    await opening
+                    await asking.__aexit__(None, None, None)
+                else:
+                    opening.cancel()
+                    await asyncio.gather(opening, return_exceptions=True)
+            while running.application.tally.in_flight:  # noqa: ASYNC110 - the server has no event for it
+                await asyncio.sleep(0)
+            call.break_off()
+            async with httpx.AsyncClient(base_url=running.url, headers={"x-api-key": secret}) as client:
+                again = asyncio.ensure_future(client.post(path, json=question))
+                if has_room:
+                    (await running.upstream.next_call()).break_off()
+                assert ((await again).status_code != 429) is has_room
+
+
 async def test_a_key_is_for_its_tools_and_brings_its_default_ones(gateway, store):
     @tool(category="retrieval")
     async def kb_search(query: str) -> dict:
@@ -159,3 +216,46 @@ async def test_tenants_do_not_see_each_others_conversations(gateway, store):
             assert (await client.get(f"/v1/responses/{made['id']}")).status_code == 404
         said = running.upstream.requests[-1].body["messages"]
     assert [message["content"] for message in said] == [f"of {two[:8]}"]
+
+
+ROUTES = [
+    ("POST", "/v1/chat/completions", lambda body: body["error"]["code"] == "not_allowed"),
+    ("POST", "/v1/responses", lambda body: body["error"]["code"] == "not_allowed"),
+    ("POST", "/v1/messages", lambda body: body["error"]["type"] == "permission_error"),
+    ("POST", "/v1beta/models/sim:generateContent", lambda body: body["error"]["status"] == "PERMISSION_DENIED"),
+    (
+        "POST",
+        "/relay/desk/v1beta/models/sim:generateContent",
+        lambda body: body["error"]["status"] == "PERMISSION_DENIED",
+    ),
+    ("GET", "/relay/desk/calls", lambda body: body["error"]["status"] == "PERMISSION_DENIED"),
+    ("GET", "/v1/models", lambda body: body["error"]["code"] == "not_allowed"),
+    ("GET", "/api/calls", lambda body: body["error"]["code"] == "not_allowed"),
+    ("POST", "/mcp", lambda body: body["error"]["code"] == "not_allowed"),
+    ("GET", "/metrics", lambda body: body["error"]["code"] == "not_allowed"),
+    ("GET", "/health/ready", lambda body: body["error"]["code"] == "not_allowed"),
+    ("GET", "/openapi.json", lambda body: body["error"]["code"] == "not_allowed"),
+]
+
+
+@pytest.mark.parametrize(
+    "foreign", [{"host": "evil.example"}, {"origin": "https://evil.example"}], ids=["name", "page"]
+)
+async def test_a_page_that_a_browser_is_led_to_reaches_no_route_of_an_open_server(gateway, foreign):
+    async with gateway("Hello.") as running, httpx.AsyncClient(base_url=running.url) as client:
+        answers = [await client.request(method, path, headers=foreign, json={}) for method, path, _ in ROUTES]
+    assert [answer.status_code for answer in answers] == [403] * len(ROUTES)
+    assert [check(answer.json()) for (_, _, check), answer in zip(ROUTES, answers, strict=True)] == [True] * len(ROUTES)
+    assert "allowedHosts" in answers[0].text
+
+
+async def test_a_name_that_is_allowed_is_served_and_so_is_any_with_a_key(gateway, store):
+    other = {"host": "evil.example"}
+    async with (
+        gateway("Hello.", store=store, server=ServerSettings(allowed_hosts=("GW.test",))) as running,
+        httpx.AsyncClient(base_url=running.url, headers={"host": "gw.test"}) as client,
+    ):
+        assert (await client.get("/v1/models")).status_code == 200
+        _, secret = await key_for(store)
+        assert (await client.get("/v1/models", headers={**other, "x-api-key": secret})).status_code == 200
+        assert (await client.get("/health/ready", headers=other)).status_code == 200

@@ -266,6 +266,12 @@ async def test_what_cannot_be_answered_says_why(path, status, code):
         assert failure(await client.get(path)) == (status, code)
 
 
+async def test_a_parameter_out_of_range_is_told_its_range():
+    async with api("memory://") as client:
+        error = (await client.get("/api/calls?limit=0")).json()["error"]
+    assert error["message"] == "limit: it must be a whole number at least 1, at most 1 000"
+
+
 async def test_the_largest_page_is_allowed(store):
     async with api(store) as client:
         assert await fetch(client, "/api/calls", limit=1000) == {"items": [], "next": None}

@@ -224,7 +224,7 @@ async def test_http_2_is_spoken_to_who_knows_that_before(gateway):
 
 async def test_a_connection_serves_many_requests_and_says_when_to_go_on(gateway):
     body = json.dumps(HELLO).encode()
-    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: %d\r\n" % len(body)
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n" % len(body)
     async with gateway() as running, asyncio.timeout(LIMIT):
         host, port = running.url.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))

@@ -175,6 +175,43 @@ async def test_tools_are_not_kept_from_response_to_response(gateway):
         assert ["tools" in request.body for request in running.upstream.requests] == [True, False]
 
 
+async def test_a_conversation_that_branches_at_every_turn_keeps_its_beginning(gateway):
+    branches = 101
+    async with gateway(upstream="openai-chat") as running, httpx.AsyncClient(base_url=running.url) as client:
+
+        async def ask(text, previous):
+            body = {"model": running.model, "input": text, "previous_response_id": previous}
+            return (await client.post("/v1/responses", json=body)).json()["id"]
+
+        latest = await ask("The beginning.", None)
+        for place in range(branches):
+            await ask("Somebody else goes on.", latest)
+            latest = await ask(f"Turn {place}.", latest)
+        said = [each["content"] for each in running.upstream.requests[-1].body["messages"] if each["role"] == "user"]
+    assert said == ["The beginning.", *(f"Turn {place}." for place in range(branches))]
+
+
+async def test_ids_with_characters_that_no_database_keeps_are_looked_for_like_any_other(gateway, shared_store):
+    odd = "a\0b"
+    call = {"id": odd, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": odd, "content": "done"},
+    ]
+    async with gateway("Hello.", store=shared_store) as running, httpx.AsyncClient(base_url=running.url) as client:
+        body = {"model": running.model, "input": "3", "previous_response_id": odd}
+        statuses = [
+            (await client.get("/v1/responses/a%00b")).status_code,
+            (await client.delete("/v1/responses/a%00b")).status_code,
+            (await client.post("/v1/responses", json=body)).status_code,
+            (
+                await client.post("/v1/chat/completions", json={"model": running.model, "messages": messages})
+            ).status_code,
+        ]
+    assert statuses == [404, 404, 400, 200]
+
+
 async def test_an_earlier_response_can_be_gone_on_from_twice(gateway):
     async with gateway("a", "b", "c") as running:  # the script's answer depends on how far the conversation is
         body = {"model": running.model}
@@ -267,6 +304,16 @@ async def test_a_bad_body_is_a_400_that_says_what_is_wrong(gateway, path, body):
         answer = await client.post(path.format(model="gemini-3-flash"), content=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/gemini"])
+@pytest.mark.parametrize(("name", "status"), [("c" * 256, 200), ("c" * 257, 400), ("a\nb", 400)])
+async def test_a_conversation_has_a_name_that_can_be_stored(gateway, path, name, status):
+    async with gateway("Hello.", upstream="gemini") as running:
+        for conversation in (name, {"id": name}):
+            answer = await post(running, path, {"model": running.model, "input": "Hi", "conversation": conversation})
+            assert answer.status_code == status
+    assert status == 200 or "conversation: has 1 to 256 printable characters" in answer.text
 
 
 async def test_turns_of_one_conversation_at_the_same_time_are_all_kept(gateway):

@@ -66,20 +66,20 @@ def covers(route, path):
     return route.path == path or (route.path.endswith("*") and path.startswith(route.path[:-1]))
 
 
-def test_every_route_is_described_and_everything_described_is_served(operations):
+async def test_every_route_is_described_and_everything_described_is_served(operations):
     application = make()
-    found = set(operations)
+    await application.open()
+    await application.close()
+    doors, found = application.doors, set(operations)
     others = {
-        (method, route.path.replace(":path}", "}"))
-        for route in application.other.routes
-        for method in route.endpoint.methods
+        (method, route.path.replace(":path}", "}")) for route in doors.other.routes for method in route.endpoint.methods
     }
-    for route in application.routes:
+    for route in doors.routes:
         assert any(route.method == method and covers(route, path) for method, path in found), route.label
     assert others <= found
     for method, path in found - others:
         filled = path.replace("{model}", "sim").replace("{responseId}", "resp_1").replace("{session}", "desk")
-        assert method in methods_of(application.routes, filled), (method, path)
+        assert method in methods_of(doors.routes, filled), (method, path)
 
 
 def test_every_operation_has_a_name_of_its_own(client):

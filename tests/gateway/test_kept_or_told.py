@@ -1,8 +1,11 @@
 """A turn that is to be kept is kept; where it cannot be, the caller hears of it, in a stream that has begun too."""
 
+import json
 import sqlite3
 
 import httpx2 as httpx
+
+from groundwire.testing import Answer, Ask
 
 
 async def test_the_word_store_within_a_tool_does_not_make_a_response_forgotten(gateway):
@@ -35,3 +38,23 @@ async def test_a_turn_that_cannot_be_kept_is_an_error_and_no_answer(gateway, tmp
     events = [line.removeprefix("event: ") for line in streamed.text.splitlines() if line.startswith("event: ")]
     assert "response.failed" in events
     assert "response.completed" not in events
+
+
+async def test_a_call_that_cannot_be_kept_for_its_owner_is_an_error_within_a_relayed_stream(gateway, tmp_path):
+    file = tmp_path / "groundwire.db"
+    script = Answer(calls=(Ask("get_weather", {}),))
+    async with (
+        gateway(script, upstream="gemini", store=f"sqlite:///{file}") as running,
+        httpx.AsyncClient(base_url=f"{running.url}/relay/desk") as client,
+    ):
+        await client.put("/tools", json={"tools": [{"functionDeclarations": [{"name": "get_weather"}]}]})
+        with sqlite3.connect(file) as elsewhere:
+            elsewhere.execute(
+                "CREATE TRIGGER full BEFORE INSERT ON gateway_relay_steps BEGIN SELECT RAISE(ABORT, 'full'); END"
+            )
+        elsewhere.close()
+        asked = {"contents": [{"role": "user", "parts": [{"text": "How is the weather?"}]}]}
+        path = f"/v1beta/models/{running.model}:streamGenerateContent?alt=sse"
+        streamed = await client.post(path, json=asked)
+    events = [json.loads(line[6:]) for line in streamed.text.splitlines() if line.startswith("data: ")]
+    assert (streamed.status_code, events[-1]["error"]["code"]) == (200, 500)

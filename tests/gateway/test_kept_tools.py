@@ -6,6 +6,7 @@ import pytest
 from groundwire.providers.retries import RetryPolicy
 from groundwire.store import open_url
 from groundwire.testing import Answer, Ask, Fault, FaultKind, ModelFaults, Rule
+from tests.gateway.test_access import key_for
 
 FLAT = {
     "type": "function",
@@ -16,9 +17,10 @@ CALLS = Answer("Let me see.", calls=(Ask("get_weather", {"city": "Tokyo"}), Ask(
 SCRIPT = (CALLS, Answer("Sunny."), Answer("You are welcome."))
 
 
-async def post(running, given, **more):
+async def post(running, given, *, secret="", **more):
     body = {"model": running.model, "input": given, **more}
-    async with httpx2.AsyncClient(timeout=30) as http:
+    headers = {"x-api-key": secret} if secret else {}
+    async with httpx2.AsyncClient(timeout=30, headers=headers) as http:
         return await http.post(f"{running.url}/v1/responses", json=body)
 
 
@@ -93,6 +95,24 @@ async def test_tools_that_are_said_again_are_not_kept_again(gateway, tmp_path):
             await post(running, "Hi", conversation="trip", tools=[FLAT], tool_choice="auto")
         shown = await _turns(store)
     assert shown == [0, 1, 2, 3]
+
+
+UNKNOWN_TOOL = {"type": "groundwire", "name": "nobody_made_this"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status"),
+    [({"model": "gpt-maxi"}, 403), ({"model": "nowhere/such"}, 400), ({"tools": [FLAT, UNKNOWN_TOOL]}, 400)],
+    ids=["model of others", "no such model", "no such tool"],
+)
+async def test_a_request_that_is_refused_does_not_change_what_is_on_offer(gateway, tmp_path, wrong, status):
+    store = f"sqlite:///{tmp_path}/store.db"
+    _, secret = await key_for(store, models=("openai/gpt-5.2",), scopes=("models", "tools"))
+    async with gateway(rules=(Rule("", "Fine."),), store=store) as running:
+        more = {"conversation": "trip", "tools": [FLAT], **wrong}
+        answer = await post(running, "Hi", secret=secret, **more)
+        kept = await _turns(store)
+    assert (answer.status_code, kept) == (status, [])
 
 
 async def _turns(store):

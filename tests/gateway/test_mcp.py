@@ -1,8 +1,11 @@
 """`/mcp` among the gateway's routes: the official client calls tools, under the gateway's own keys."""
 
+import sqlite3
+
 import httpx2 as httpx
 import pytest
 from mcp import Client
+from pyreqwest.client import ClientBuilder
 
 from groundwire import Registry, tool
 
@@ -43,3 +46,24 @@ async def test_without_a_good_key_nothing_is_said_about_tools(gateway, registry)
         right = await client.post("/mcp", json=HELLO, headers={"x-api-key": "right"})
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (401, "key_unknown")
     assert right.status_code == 200
+
+
+async def test_a_client_of_http_2_is_known_by_the_host_that_it_names(gateway, registry):
+    async with gateway(registry=registry) as running, ClientBuilder().http2_prior_knowledge().build() as client:
+        asking = client.post(f"{running.url}/mcp").headers({**ACCEPT, "content-type": "application/json"})
+        answer = await asking.body_json(HELLO).build().send()
+    assert (answer.status, answer.version) == (200, "HTTP/2.0")
+
+
+async def test_a_store_that_fails_is_an_answer_with_a_code(gateway, registry, tmp_path, caplog):
+    file = tmp_path / "groundwire.db"
+    async with (
+        gateway(registry=registry, store=f"sqlite:///{file}") as running,
+        httpx.AsyncClient(base_url=running.url, headers=ACCEPT) as client,
+    ):
+        with sqlite3.connect(file) as elsewhere:
+            elsewhere.execute("DROP TABLE key_changes")
+        elsewhere.close()
+        answer = await client.post("/mcp", json=HELLO)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "store_error")
+    assert [record for record in caplog.records if record.exc_info] == []

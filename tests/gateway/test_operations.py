@@ -9,6 +9,7 @@ import pytest
 
 from groundwire import Registry, tool
 from groundwire.assembly import Settings, StoreSettings
+from groundwire.assembly.settings import SimulatorSettings
 from groundwire.cli.doors import make_application
 from groundwire.contracts.errors import StoreUnavailable
 from groundwire.contracts.failures import Failure, FailureKind
@@ -72,6 +73,7 @@ async def test_requests_are_counted_by_route_dialect_and_status():
             await client.post("/v1/chat/completions", json=ASK)
         await client.post("/v1/chat/completions", content=b"{")
         await client.post("/v1beta/models/sim:generateContent", json={"contents": [{"parts": [{"text": "Hi"}]}]})
+        await client.post("/v1/models/sim:generateContent", json={"contents": [{"parts": [{"text": "Hi"}]}]})
         await client.get("/api/runs/run_9")
         await client.get("/nobody/7")
         await client.request("BREW", "/")
@@ -80,6 +82,7 @@ async def test_requests_are_counted_by_route_dialect_and_status():
         ("POST /v1/chat/completions", "openai-chat", 200): 3,
         ("POST /v1/chat/completions", "openai-chat", 400): 1,
         ("POST /v1beta/models/*", "gemini", 200): 1,
+        ("POST /v1/models/*", "gemini", 200): 1,
         ("GET /api/runs/{runId}", "", 404): 1,
         ("other /", "", 405): 1,
         ("other", "", 404): 1,
@@ -118,7 +121,7 @@ async def test_a_gateway_that_lives_is_ready_until_it_is_told_to_stop():
     assert (live.status_code, live.json()) == (200, {"status": "ok"})
     assert (ready.status_code, ready.json()) == (
         200,
-        {"status": "ready", "store": "ok", "providers": ["sim"], "draining": False},
+        {"status": "ready", "store": "ok", "providers": ["sim"], "mcpServers": {}, "draining": False},
     )
     assert (draining.status_code, draining.json()["status"], draining.json()["draining"]) == (503, "unready", True)
     assert served.status_code == 200
@@ -135,12 +138,13 @@ class NoModels:
 
 
 async def test_a_gateway_without_its_store_is_not_ready():
-    answer = await Health(NoDatabase(), NoModels(), lambda: False).ready(None)
+    answer = await Health(NoDatabase(), NoModels(), lambda: False, servers=dict).ready(None)
     assert answer.status_code == 503
     assert json.loads(answer.body) == {
         "status": "unready",
         "store": "unreachable",
         "providers": ["openai"],
+        "mcpServers": {},
         "draining": False,
     }
 
@@ -177,6 +181,7 @@ def test_a_path_cannot_write_a_second_line():
     [
         ("/v1/nothing", lambda body: body["error"]["code"]),
         ("/v1/responses/a/b/c", lambda body: body["error"]["type"]),
+        ("/v1/responses/resp_1/input_items", lambda body: body["error"]["message"].partition(" (did")[0]),
         ("/v1/messages/nothing", lambda body: body["error"]["type"]),
         ("/v1beta/nothing", lambda body: body["error"]["status"]),
         ("/nothing", lambda body: body["error"]["code"]),
@@ -186,6 +191,7 @@ async def test_a_path_that_is_not_served_answers_in_the_nearest_form(path, kind)
     expected = {
         "/v1/nothing": "no_such_path",
         "/v1/responses/a/b/c": "invalid_request_error",
+        "/v1/responses/resp_1/input_items": "Nothing is served at /v1/responses/resp_1/input_items.",
         "/v1/messages/nothing": "not_found_error",
         "/v1beta/nothing": "NOT_FOUND",
         "/nothing": "no_such_path",
@@ -194,6 +200,25 @@ async def test_a_path_that_is_not_served_answers_in_the_nearest_form(path, kind)
         answer = await client.get(path)
     assert (answer.status_code, kind(answer.json())) == (404, expected[path])
     assert answer.headers["x-request-id"].startswith("req_")
+
+
+@pytest.mark.parametrize(("status", "logged"), [(401, ["provider sim, status 401: "]), (400, [])])
+async def test_a_provider_that_refuses_the_servers_own_key_is_told_to_the_operator(status, logged, caplog):
+    settings = Settings(store=StoreSettings(url="memory://"), simulator=SimulatorSettings(kinds=(f"status:{status}",)))
+    async with client_of(make_application(settings, {})) as client:
+        answer = await client.post("/v1/chat/completions", json=ASK)
+    assert answer.status_code == status
+    lines = [record.getMessage() for record in caplog.records if record.name == "groundwire.gateway"]
+    assert [line[: line.index(": ") + 2] for line in lines] == logged
+
+
+async def test_what_is_perhaps_meant_is_a_path_that_is_served():
+    async with client_of(make()) as client:
+        message = (await client.get("/v1/model")).json()["error"]["message"]
+        meant = message.partition("did you mean ")[2].rstrip("?)").split(" or ")
+        found = [await client.options(path) for path in meant]
+    assert meant[0] == "/v1/models"
+    assert {answer.status_code for answer in found} == {405}
 
 
 @pytest.mark.parametrize(
@@ -234,6 +259,21 @@ async def test_what_is_counted_survives_a_restart(tmp_path):
             found = counts(await metrics_of(client))
     assert found["GET /health/live", "", 200] == 2
     assert found["GET /metrics", "", 200] == 1
+
+
+async def test_a_client_that_goes_away_in_the_middle_of_its_body_is_no_failure_of_ours(caplog):
+    application = make()
+    async with client_of(application) as client, asyncio.timeout(20):
+        _, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{")
+        while not application.tally.in_flight:  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0)
+        writer.close()
+        while application.tally.in_flight:  # noqa: ASYNC110 - the same
+            await asyncio.sleep(0)
+        found = counts(await metrics_of(client))
+    assert found == {("POST /v1/chat/completions", "openai-chat", 499): 1}
+    assert caplog.records == []
 
 
 async def in_flight_after(client, earlier):

@@ -162,15 +162,20 @@ async def test_a_client_that_leaves_a_stream_ends_it_at_the_provider_too(dialect
         await call.gone.wait()
 
 
+@pytest.mark.parametrize("upstream", list(PATHS))
+@pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])
 @dialects
-async def test_a_client_that_leaves_before_an_answer_is_no_longer_worked_for(dialect):
-    async with gateway_before_raw(dialect) as running, asyncio.timeout(LIMIT):
+async def test_a_client_that_leaves_before_an_answer_is_no_longer_worked_for_here_or_at_the_provider(
+    dialect, upstream, stream
+):
+    body = stream_body(dialect) if stream else BODIES[dialect]
+    async with gateway_before_raw(upstream) as running, asyncio.timeout(LIMIT):
         async with httpx.AsyncClient(base_url=running.url) as client:
-            asking = asyncio.ensure_future(client.post(PATHS[dialect], json=BODIES[dialect]))
+            asking = asyncio.ensure_future(client.post(PATHS[dialect], json=body))
             call = await running.upstream.next_call()
             assert running.application.tally.in_flight == 1
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
+        await call.gone.wait()
         while running.application.tally.in_flight:  # noqa: ASYNC110 - the server has no event for it
             await asyncio.sleep(0)
-        call.break_off()

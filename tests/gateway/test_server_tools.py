@@ -2,6 +2,7 @@
 
 import asyncio
 
+import httpx2 as httpx
 import openai
 import pytest
 
@@ -115,6 +116,22 @@ async def test_a_header_names_tools_too(gateway):
     assert (answer.choices[0].message.content, asked) == ("Within 30 days.", ["refunds"])
 
 
+@pytest.mark.parametrize("length", [256, 257])
+async def test_a_session_that_cannot_be_one_is_a_wrong_request(gateway, length):
+    registry, _ = knowledge()
+    headers = {"x-groundwire-tools": "kb_*", "x-groundwire-session-id": "s" * length}
+    async with gateway(Answer("Hello."), registry=registry) as running, client_of(running) as client:
+        asking = client.chat.completions.create(
+            model=running.model, messages=[{"role": "user", "content": "Hi"}], extra_headers=headers
+        )
+        if length == 256:
+            assert (await asking).choices[0].message.content == "Hello."
+            return
+        with pytest.raises(openai.BadRequestError) as refused:
+            await asking
+    assert refused.value.param == "x-groundwire-session-id"
+
+
 async def test_a_hidden_tool_cannot_be_named(gateway):
     registry, asked = knowledge()
     async with gateway(Answer("I cannot."), registry=registry) as running, client_of(running) as client:
@@ -123,6 +140,32 @@ async def test_a_hidden_tool_cannot_be_named(gateway):
         await ask(client, running.model, [{"role": "user", "content": "Wipe."}], [OURS], stream=False)
     offered = running.upstream.requests[-1].body["tools"]
     assert ([each["function"]["name"] for each in offered], asked) == (["kb_read", "kb_search"], [])
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ({"messages": []}, "there is nothing to ask"),
+        ({"tool_choice": {"type": "function", "function": {"name": ""}}}, "names no tool"),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": 7}}}},
+            "The schema of the answer is wrong at type",
+        ),
+    ],
+)
+@both
+async def test_what_no_run_can_be_told_is_the_requests_mistake(gateway, body, fault, stream):
+    registry, asked = knowledge()
+    said = {"messages": [{"role": "user", "content": "hi"}], "stream": stream, **body}
+    async with gateway("Hello.", registry=registry) as running, httpx.AsyncClient(base_url=running.url) as client:
+        answer = await client.post(
+            "/v1/chat/completions",
+            json={"model": running.model, **said},
+            headers={"x-groundwire-tools": "kb_search"},
+        )
+        assert (answer.status_code, answer.json()["error"]["type"]) == (400, "invalid_request_error")
+        assert fault in answer.json()["error"]["message"]
+        assert (running.upstream.requests, asked) == ([], [])
 
 
 async def test_a_conversation_remembers_what_our_tools_did(gateway):

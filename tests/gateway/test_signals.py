@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx2 as httpx
@@ -193,13 +193,39 @@ async def test_a_reload_brings_new_tools_and_settings_without_dropping_a_request
         assert await eventually(has_new_limit)
 
 
-async def test_settings_that_cannot_be_used_are_not_taken(project):
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"server": {"worker": 1}}, b"server.worker"),
+        ({"store": {"url": "nobody://here"}}, b"no store has a URL of that form"),
+        ({"store": {"url": "postgresql://127.0.0.1:1/nobody"}}, b"cannot be reached"),
+        ({"store": {"url": "sqlite:///no/such/folder/groundwire.db"}}, b"cannot be used"),
+    ],
+)
+async def test_settings_that_cannot_be_used_are_not_taken(project, settings, fault):
     async with served(project) as (client, process):
-        configure(project, server={"worker": 1})
+        configure(project, **settings)
         process.send_signal(signal.SIGHUP)
         line = await asyncio.to_thread(_line_with, process, b"not reloaded")
-        assert b"server.worker" in line
+        assert fault in line
         assert await is_ready(client, process)
+
+
+async def test_a_worker_that_dies_is_replaced_and_the_others_serve_on(project):
+    async with served(project, "--workers", "2") as (client, process):
+        before = await eventually(lambda: two_workers_of(process))
+        os.kill(before[0], signal.SIGKILL)
+        after = await eventually(lambda: two_workers_of(process, without=before[0]))
+        assert before[1] in after
+        assert await eventually(lambda: is_ready(client, process))
+
+
+async def two_workers_of(process, without=0):
+    listed = await asyncio.to_thread(
+        subprocess.run, ["pgrep", "-P", str(process.pid)], capture_output=True, check=False
+    )
+    found = [int(line) for line in listed.stdout.split()]
+    return found if len(found) == 2 and without not in found else []
 
 
 def _line_with(process, word):
@@ -212,3 +238,22 @@ def test_settings_that_cannot_be_used_end_the_start_with_one_line(project):
     out, _ = process.communicate(timeout=LIMIT)
     assert (process.returncode, out.count(b"\n")) == (1, 1)
     assert b"NOBODY_HAS_THIS" in out
+
+
+@pytest.mark.parametrize("_time", range(4))
+def test_a_gateway_that_is_stopped_while_its_workers_start_ends_at_once(project, _time):
+    """It used to wait for `shutdownSeconds`, half a minute, where a worker had missed the signal."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = start(project, "serve", "--port", str(port), "--workers", "2")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    try:
+        while len(children.read_text().split()) < 2 and process.poll() is None:
+            pass
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 0
+    finally:
+        with suppress(ProcessLookupError):  # nobody is left
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()

@@ -1,11 +1,18 @@
 """Steps that come back without what only their provider can read: found again by their calls, and only by the very same."""
 
+import time
+
 import msgspec
 import pytest
 
+from groundwire import Registry
+from groundwire.assembly import Runtime
+from groundwire.codecs import gemini
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, ReasoningItem, ResultItem, TextPart, say
 from groundwire.gateway.steps import Step, Steps
+from groundwire.gateway.tables import Tables
+from groundwire.gateway.threads import with_known_results
 
 PRIVATE = {"anthropic": {"signature": "s"}}
 
@@ -96,3 +103,37 @@ async def test_calls_without_ids_are_found_by_what_they_are_and_their_results_ge
 async def test_calls_without_ids_are_not_mistaken_for_those_of_another_conversation(given):
     steps, _ = await kept(call("c1"), dialect="gemini")
     assert await steps.restored("t", given, "gemini") == given
+
+
+async def test_a_long_turn_without_ids_is_looked_for_in_linear_time():
+    steps = [
+        content
+        for place in range(10_000)
+        for content in (
+            {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {"place": place}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "look", "response": {}}}]},
+        )
+    ]
+    asked = {"role": "user", "parts": [{"text": "word " * 20_000}]}
+    items = gemini.decode_request({"contents": [asked, *steps]}).items
+    started = time.process_time()
+    assert await Steps(Table()).restored("t", items, "gemini") == items
+    assert time.process_time() - started < 5
+
+
+def test_results_find_the_calls_that_wait_in_linear_time():
+    count = 20_000
+    earlier = tuple(CallItem(call=ToolCall(call_id=f"c{place}", name="look", raw="{}")) for place in range(count))
+    given = tuple(ResultItem(call_id=f"x{place}", name="look", parts=()) for place in range(count))
+    started = time.process_time()
+    found = with_known_results(given, earlier)
+    assert time.process_time() - started < 5
+    assert [item.call_id for item in found] == [f"c{place}" for place in range(count)]
+
+
+async def test_more_steps_than_a_statement_takes_values_are_looked_for(shared_store):
+    async with Runtime(Registry(), shared_store) as runtime:
+        tables = Tables(runtime.database)
+        await tables.open()
+        await tables.add_step("t", "k39999", 1, "[]")
+        assert await tables.steps("t", [f"k{place}" for place in range(40_000)]) == {"k39999": "[]"}

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
@@ -11,8 +12,8 @@ from starlette.applications import Starlette
 from groundwire import Runtime
 from groundwire.mcp import HttpDoor, mcp_routes
 from groundwire.mcp.messages import MAX_MESSAGE
-from groundwire.mcp.origins import LOOPBACK, origin_fault
-from groundwire.serving.application import Application
+from groundwire.serving.application import Application, Doors
+from groundwire.serving.origins import LOOPBACK, origin_fault
 from groundwire.serving.running import serving
 from tests.mcp.stage import LIMIT, Gate, answering, listening, stage
 
@@ -80,7 +81,13 @@ async def test_a_version_that_both_know_is_agreed_on(http, url, asked, given):
 @pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
 async def test_it_is_served_beside_other_routes_too(runtime, era):
     door = HttpDoor(runtime)
-    application = Application((), Starlette(routes=mcp_routes(door)), opening=door.open, closing=door.close)
+
+    @asynccontextmanager
+    async def doors():
+        async with door.run():
+            yield Doors(other=Starlette(routes=mcp_routes(door)))
+
+    application = Application(doors())
     told = []
 
     async def tell(*progress):

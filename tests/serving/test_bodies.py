@@ -35,6 +35,13 @@ def test_several_encodings_are_undone_from_the_last_to_the_first():
     assert unpacked(DATA, "identity", 100) == DATA
 
 
+def test_a_body_that_was_packed_more_often_than_twice_is_not_unpacked_at_all():
+    twice = gzip.compress(gzip.compress(DATA))
+    assert unpacked(twice, "gzip, identity, gzip", 100) == DATA
+    with pytest.raises(UnreadableBody, match="packed 3 times"):
+        unpacked(gzip.compress(twice), "gzip, gzip, gzip", 100)
+
+
 @each
 @pytest.mark.parametrize("size", [100_000_000])
 def test_a_bomb_is_not_unpacked_beyond_the_limit(encoding, size):

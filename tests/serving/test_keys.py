@@ -1,6 +1,7 @@
 """Who is let in, as whom, and how often."""
 
 import asyncio
+import contextlib
 import logging
 import re
 
@@ -15,6 +16,7 @@ from groundwire.contracts.errors import (
     KeyMissing,
     KeyRevoked,
     KeyUnknown,
+    NotAllowed,
     RateLimited,
 )
 from groundwire.contracts.keys import KeyLimit
@@ -28,6 +30,7 @@ from groundwire.serving.keys import (
     new_secret,
     shown_part,
 )
+from groundwire.serving.origins import LOOPBACK
 from groundwire.store import MemoryStore, open_url
 from groundwire.store.postgres import PostgresStore
 from groundwire.testing import FakeClock
@@ -218,6 +221,34 @@ async def test_a_loopback_server_without_any_key_is_open_whatever_is_sent(store)
         assert caller.may_use_tool("any")
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8741", "[::1]:8741", "LOCALHOST:1"])
+@pytest.mark.parametrize("origin", [None, "http://localhost:3000", "https://127.0.0.1", "http://[::1]:5173"])
+async def test_an_open_server_answers_programs_and_pages_of_its_own_machine(store, host, origin):
+    ring = KeyRing(store, FakeClock(), is_loopback=True)
+    assert (await ring.authenticate({"host": host, "origin": origin}.get)).has_scope("admin")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "127.0.0.1:8741", "origin": "https://evil.example"},
+        {"host": "127.0.0.1:8741", "origin": "null"},
+        {"host": "127.0.0.1:8741", "origin": "http://localhost.evil.example"},
+        {"host": "127.0.0.1:8741", "origin": ""},
+        {"host": "evil.example:8741"},
+        {"host": "evil.example:8741", "origin": "http://evil.example:8741"},
+        {"host": "127.0.0.1.evil.example"},
+    ],
+)
+async def test_an_open_server_is_closed_to_pages_of_other_sites_until_they_have_a_key(store, headers):
+    ring = KeyRing(store, FakeClock(), is_loopback=True)
+    with pytest.raises(NotAllowed) as refused:
+        await ring.authenticate(headers.get)
+    assert refused.value.subject == "page"
+    await store.create_key(key_for())
+    assert (await ring.authenticate({**headers, "x-api-key": SECRET}.get)).key_id == "key_1"
+
+
 async def test_any_other_server_without_any_key_is_closed(store):
     ring = KeyRing(store, FakeClock())
     with pytest.raises(KeyMissing):
@@ -377,3 +408,34 @@ async def test_no_refusal_and_no_log_repeats_a_credential(caplog):
         assert secret not in f"{refused.value!r} {refused.value} {refused.value.hint}"
     assert "secret" not in caplog.text
     assert b"the-secret" not in msgspec.json.encode(await store.list_keys("acme"))
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "is_refused"),
+    [
+        ("127.0.0.1:8741", None, False),
+        ("localhost", None, False),
+        ("[::1]:8741", None, False),
+        ("LOCALHOST:1", "http://localhost:3000", False),
+        ("gw.test:8741", None, False),
+        ("evil.example", None, True),
+        ("localhost.evil.example", None, True),
+        ("127.0.0.1.evil.example:8741", None, True),
+        ("", None, True),
+        ("127.0.0.1:8741", "https://evil.example", True),
+        ("127.0.0.1:8741", "null", True),
+    ],
+)
+async def test_an_open_server_is_for_this_machine_and_its_pages(store, host, origin, is_refused):
+    ring = KeyRing(store, FakeClock(), is_loopback=True, hosts={*LOOPBACK, "gw.test"})
+    header = {"host": host, "origin": origin}.get
+    for ask in (ring.authenticate, ring.check_open):
+        with pytest.raises(NotAllowed) if is_refused else contextlib.nullcontext():
+            await ask(header)
+
+
+async def test_with_a_key_it_goes_by_the_key_and_by_no_name(store):
+    ring = KeyRing(store, FakeClock(), master_key=Secret("main"), is_loopback=True)
+    elsewhere = {"host": "evil.example", "origin": "https://evil.example", "x-api-key": "main"}.get
+    assert (await ring.authenticate(elsewhere)).key_id == "master"
+    await ring.check_open(elsewhere)

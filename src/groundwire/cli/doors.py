@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from starlette.routing import Route as AsgiRoute
 from starlette.routing import Router
@@ -11,13 +12,17 @@ from groundwire import __version__
 from groundwire.agent import Agent
 from groundwire.assembly import Runtime, Settings, open_models
 from groundwire.cli.mcp_route import McpRoute
+from groundwire.cli.servers import open_servers
 from groundwire.codecs.caching import ToolCache
+from groundwire.contracts.ports import Clock
+from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway import (
     AnswerTable,
     Health,
     Nowhere,
     RelaySessions,
     RelayTables,
+    Retention,
     Services,
     Steps,
     Tables,
@@ -30,79 +35,94 @@ from groundwire.gateway import (
     relay_operations,
     relay_routes,
 )
+from groundwire.providers.router import ModelRouter
 from groundwire.registry import Registry
 from groundwire.runtime.clock import RandomIds, SystemClock
 from groundwire.serving.access_log import AccessLog
-from groundwire.serving.application import Application
+from groundwire.serving.application import Application, Doors
 from groundwire.serving.endpoints import Endpoint, asgi_routes
 from groundwire.serving.exchanges import Route
 from groundwire.serving.keys import KeyRing, is_loopback, master_key_from
 from groundwire.serving.openapi import Operation, description_endpoint, operation_of
+from groundwire.serving.origins import LOOPBACK
 from groundwire.serving.tallies import Tally, TallyKeeper
 
 
 def make_application(
     settings: Settings, environ: Mapping[str, str] | None = None, *, registry: Registry | None = None
 ) -> Application:
-    """Opens nothing yet: that is for the loop it will run on. Without a registry there are no tools."""
-    clock, cache, tally = SystemClock(), ToolCache(), Tally()
-    models = open_models(settings, environ=os.environ if environ is None else environ, clock=clock, cache=cache)
-    runtime = Runtime(registry or Registry(), settings=settings, clock=clock)
+    """Opens nothing yet: that is for the loop it will run on. Tools are those of the registry and of `[mcpServers]`."""
     environ = os.environ if environ is None else environ
-    keys = KeyRing(
-        runtime.store, clock, master_key=master_key_from(environ), is_loopback=is_loopback(settings.server.host)
-    )
-    tables, relay_tables = Tables(runtime.database), RelayTables(runtime.database)
-    threads = Threads(tables)
-    keeper = TallyKeeper(tally, runtime.store, clock, worker=RandomIds().new("worker"))
-    services = Services(
-        keys=keys,
-        models=models,
-        agent=Agent("", runtime=runtime, models=models, approvals="answer"),
-        cache=cache,
-        clock=clock,
-        settings=settings.server,
-        steps=Steps(tables),
-        threads=threads,
-        relay=RelaySessions(relay_tables, threads, clock, settings.server),
-        relay_tables=relay_tables,
-        answers=AnswerTable(runtime.database),
-        tally=tally,
-    )
-
-    async def opening() -> None:
-        await runtime.open()
-        await keys.check_bind(settings.server.host)
-        await tables.open()
-        await keeper.open()
-
-    async def closing() -> None:
-        await mcp.close()
-        await models.close()
-        await keeper.close()
-        await runtime.close()
-
-    mcp = McpRoute(runtime, keys, is_loopback=is_loopback(settings.server.host))
-    hot = [*model_routes(services), *relay_routes(services)]
-    health = Health(runtime.database, models, lambda: application.is_draining)
-    endpoints = [*health_endpoints(health), *metrics_endpoints(runtime, keeper.read), *api_endpoints(runtime)]
+    clock, tally = SystemClock(), Tally()
+    doors = _open_doors(settings, environ, registry or Registry(), clock, tally, lambda: application.is_draining)
     application = Application(
-        hot,
-        _other_routes(
-            hot,
-            endpoints,
-            [*model_operations(models.catalogue), *relay_operations(models.catalogue), *mcp.operations],
-            mcp.routes,
-            keys,
-            settings.server.max_body,
-        ),
-        opening=opening,
-        closing=closing,
+        doors,
         max_in_flight=settings.server.max_in_flight,
         tally=tally,
         access_log=AccessLog(_write_line, clock) if settings.server.access_log else None,
     )
     return application
+
+
+@asynccontextmanager
+async def _open_doors(
+    settings: Settings,
+    environ: Mapping[str, str],
+    registry: Registry,
+    clock: Clock,
+    tally: Tally,
+    is_draining: Callable[[], bool],
+) -> AsyncIterator[Doors]:
+    cache, server = ToolCache(), settings.server
+    async with AsyncExitStack() as stack:
+        servers = await stack.enter_async_context(open_servers(settings, environ))
+        if servers is not None:
+            registry = servers.extend(registry)
+        runtime = await stack.enter_async_context(Runtime(registry, settings=settings, clock=clock))
+        on_loopback = is_loopback(server.host)
+        hosts = LOOPBACK | {host.lower() for host in (server.host, *server.allowed_hosts)}
+        keys = KeyRing(runtime.store, clock, master_key=master_key_from(environ), is_loopback=on_loopback, hosts=hosts)
+        await keys.check_bind(server.host)
+        keeper = TallyKeeper(tally, runtime.store, clock, worker=RandomIds().new("worker"))
+        await keeper.open()
+        stack.push_async_callback(keeper.close)
+        models = open_models(settings, environ=environ, clock=clock, cache=cache)
+        stack.push_async_callback(models.close)
+        services = await _open_services(runtime, models, keys, cache, tally, server)
+        retention = Retention(runtime.database, clock, days=server.retention_days)
+        retention.open()
+        stack.push_async_callback(retention.close)
+        mcp = McpRoute(runtime, keys, hosts=hosts if on_loopback else None)
+        stack.push_async_callback(mcp.close)
+        hot = (*model_routes(services), *relay_routes(services))
+        health = Health(
+            runtime.database, models, is_draining, servers=lambda: {} if servers is None else servers.is_connected
+        )
+        endpoints = [*health_endpoints(health), *metrics_endpoints(runtime, keeper.read), *api_endpoints(runtime)]
+        operations = [*model_operations(models.catalogue), *relay_operations(models.catalogue), *mcp.operations]
+        yield Doors(routes=hot, other=_other_routes(hot, endpoints, operations, mcp.routes, keys, server.max_body))
+
+
+async def _open_services(
+    runtime: Runtime, models: ModelRouter, keys: KeyRing, cache: ToolCache, tally: Tally, settings: ServerSettings
+) -> Services:
+    tables, relay_tables = Tables(runtime.database), RelayTables(runtime.database)
+    await tables.open()
+    threads = Threads(tables, settings.max_turns)
+    return Services(
+        keys=keys,
+        models=models,
+        agent=Agent("", runtime=runtime, models=models, approvals="answer"),
+        cache=cache,
+        clock=runtime.clock,
+        settings=settings,
+        steps=Steps(tables),
+        threads=threads,
+        relay=RelaySessions(relay_tables, threads, runtime.clock, settings),
+        relay_tables=relay_tables,
+        answers=AnswerTable(runtime.database),
+        tally=tally,
+    )
 
 
 def _other_routes(

@@ -4,7 +4,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from groundwire.cli.options import MOST_ROWS, TEXT, Duration, global_options, json_option, limit_option, tenant_option
+from groundwire.cli.options import (
+    MOST_ROWS,
+    TEXT,
+    Duration,
+    by_option,
+    global_options,
+    json_option,
+    limit_option,
+    tenant_option,
+)
 from groundwire.cli.output import note, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -44,7 +53,7 @@ def keys() -> None:
 
 
 @keys.command("create")
-@click.option("--name", type=TEXT, default="", help="What the key is for.")
+@click.option("--name", metavar="TEXT", type=TEXT, default="", help="What the key is for.")
 @tenant_option
 @_many(
     "--scope",
@@ -61,9 +70,10 @@ def keys() -> None:
 @_many("--tokens", "tokens", "Such as 1000000/day.", type=Limit("tokens"), metavar="N/WINDOW")
 @_many("--money", "money", "In dollars, such as 20/month.", type=Limit("money"), metavar="N/WINDOW")
 @click.option("--expires", type=Duration(), metavar="DURATION", help="How long it is good, such as 90d.")
+@by_option
 @json_option
 @global_options()
-def create(*, as_json: bool, **terms: Any) -> None:
+def create(*, by: str, as_json: bool, **terms: Any) -> None:
     """Make a key and print it. It is shown this once."""
     from groundwire.cli.opening import NO_STORE, put, read_settings
     from groundwire.serving.keys import new_secret
@@ -75,7 +85,7 @@ def create(*, as_json: bool, **terms: Any) -> None:
 
     async def work(runtime: "Runtime") -> "ApiKey":
         key = _make(runtime, secret, terms)
-        await runtime.store.create_key(key)
+        await runtime.create_key(key, by=by)
         return key
 
     key = put(work, settings=settings)
@@ -146,24 +156,26 @@ def list_keys(limit: int, tenant: str, *, as_json: bool) -> None:
 
 @keys.command("revoke")
 @click.argument("name", type=TEXT, metavar="ID|PREFIX")
+@by_option
 @tenant_option
 @global_options()
-def revoke(name: str, tenant: str) -> None:
+def revoke(name: str, by: str, tenant: str) -> None:
     """Take a key back, by its id or by the beginning that lists show. It is refused from then on, everywhere."""
     from groundwire.cli.opening import change
-    from groundwire.contracts.errors import NotFound
+    from groundwire.contracts.errors import AlreadyDecided, NotFound
     from groundwire.serving.keys import SECRET_PREFIX, shown_part
 
     # Who has found a key somewhere pastes all of it; no more than is shown anyway is repeated.
     wanted = shown_part(name) if name.startswith(SECRET_PREFIX) else name
 
     async def work(runtime: "Runtime") -> str:
-        found = [
-            key
-            for key in await runtime.store.list_keys(tenant, limit=MOST_ROWS)
-            if wanted in {key.key_id, key.prefix} and key.revoked_at is None
+        named = [
+            key for key in await runtime.store.list_keys(tenant, limit=MOST_ROWS) if wanted in {key.key_id, key.prefix}
         ]
-        if len(found) != 1 or not await runtime.store.revoke_key(tenant, found[0].key_id, now=runtime.clock.now()):
+        found = [key for key in named if key.revoked_at is None]
+        if named and not found:
+            raise AlreadyDecided(f"{named[0].key_id} is already revoked")
+        if len(found) != 1 or not await runtime.revoke_key(found[0], by=by):
             count = "no key" if not found else "more than one key"
             raise NotFound(f"{count} of the tenant {tenant} is {wanted}", hint="groundwire keys list")
         return found[0].key_id

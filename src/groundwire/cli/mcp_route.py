@@ -1,18 +1,19 @@
 """The Model Context Protocol among the gateway's routes: behind the same keys, and in the same description."""
 
 import asyncio
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.routing import Route
 
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.errors import AccessError
+from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.keys import EVERYTHING, Caller
 from groundwire.runtime.policies.access import Mask
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.turns import TurnOptions
-from groundwire.serving.answers import error_answer
+from groundwire.serving.answers import NoSuchPath, error_answer
 from groundwire.serving.keys import KeyRing
 from groundwire.serving.openapi import Operation
 
@@ -39,12 +40,12 @@ _REFUSALS = dict.fromkeys((400, 401, 403, 404, 406, 413, 415, 429, 503), _JSON)
 class McpRoute:
     """Opened with the first message: the protocol's library takes 40 MB, and many gateways are never asked for it.
 
-    On a loopback address it answers to no other name.
+    `hosts` are the names that it answers to, None for any.
     """
 
-    def __init__(self, runtime: Runtime, keys: KeyRing, *, is_loopback: bool) -> None:
+    def __init__(self, runtime: Runtime, keys: KeyRing, *, hosts: Collection[str] | None) -> None:
         self._runtime = runtime
-        self._is_loopback = is_loopback
+        self._hosts = hosts
         self._door: HttpDoor | None = None
         self._opening = asyncio.Lock()
         self._keys = keys
@@ -76,20 +77,22 @@ class McpRoute:
             caller = await self._keys.authenticate(request.headers.get, request.url.query)
             caller.check_scope("tools")
             await self._keys.admit(caller)
-        except AccessError as error:
+            door = self._door or await self._open()
+        except GroundwireError as error:
             await error_answer(error)(scope, receive, send)
             return
-        door = self._door or await self._open()
         await door({**scope, _CALLER: caller}, receive, send)
 
     async def _open(self) -> "HttpDoor":
-        from groundwire.mcp import HttpDoor
-        from groundwire.mcp.origins import LOOPBACK
+        try:
+            from groundwire.mcp import HttpDoor
+        except ImportError as error:
+            message = f"The Model Context Protocol is not served: it needs {error.name}, which is not installed here."
+            raise NoSuchPath(message, hint="pip install 'groundwire[mcp]'") from None
 
         async with self._opening:
             if self._door is None:
-                hosts = LOOPBACK if self._is_loopback else None
-                door = HttpDoor(self._runtime, identify=_identify, hosts=hosts)
+                door = HttpDoor(self._runtime, identify=_identify, hosts=self._hosts)
                 await door.open()
                 self._door = door
             return self._door

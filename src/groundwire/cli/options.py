@@ -90,11 +90,18 @@ built_option = click.option(
     metavar="PATH",
     help=f"Without --tools: what `groundwire build` wrote. Default: {REGISTRY_FILE}, if there is one.",
 )
-tenant_option = click.option("--tenant", type=TEXT, default="default", show_default=True, help="Whose data.")
-limit_option = click.option(
-    "--limit", type=click.IntRange(min=1, max=MOST_ROWS), default=50, show_default=True, help="How many, newest first."
+tenant_option = click.option(
+    "--tenant", metavar="TENANT", type=TEXT, default="default", show_default=True, help="Whose data."
 )
-note_option = click.option("--note", type=TEXT, default="", help="Why; it is recorded.")
+limit_option = click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1, max=MOST_ROWS),
+    default=50,
+    show_default=True,
+    help="How many, newest first.",
+)
+note_option = click.option("--note", metavar="TEXT", type=TEXT, default="", help="Why; it is recorded.")
 
 
 def read_arguments(text: str) -> "JsonObject":
@@ -122,7 +129,11 @@ def login_name() -> str:
 
 
 by_option = click.option(
-    "--by", type=TEXT, default=login_name, help="Who decides; it is recorded. Default: your login name."
+    "--by",
+    metavar="NAME",
+    type=TEXT,
+    default=login_name,
+    help="Who decides; it is recorded. Default: your login name.",
 )
 
 

@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from groundwire.cli.failures import needs_extra
 from groundwire.cli.opening import read_settings
 from groundwire.cli.options import REGISTRY_FILE, GlobalOptions, global_options
-from groundwire.cli.output import note
+from groundwire.cli.output import note, plural
 
 if TYPE_CHECKING:
     from groundwire.assembly import Settings
     from groundwire.registry import Registry
     from groundwire.serving.application import Application
 
+MOST_PORTS = 65_535
+
 
 @click.command()
-@click.option("--host", help="Address to listen on (127.0.0.1 unless the settings say otherwise).")
-@click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on (8741).")
-@click.option("--workers", type=click.IntRange(1, 256), help="Processes that serve (1).")
+@click.option("--host", metavar="HOST", help="Address to listen on (127.0.0.1 unless the settings say otherwise).")
+@click.option(
+    "--port", metavar="N", type=click.IntRange(0, MOST_PORTS), help="Port to listen on (8741); 0 takes a free one."
+)
+@click.option("--workers", metavar="N", type=click.IntRange(1, 256), help="Processes that serve (1).")
 @click.option("--access-log", is_flag=True, help="Write a line of JSON for each request to stdout.")
 @click.option(
     "--registry",
@@ -39,25 +44,43 @@ def serve(
 
     SIGTERM lets running requests finish. SIGHUP reads settings and tools again, without dropping a request.
     """
-    from groundwire.serving.keys import is_loopback
-    from groundwire.serving.running import check_free, run_server
+    with needs_extra("gateway", "The gateway"):
+        from groundwire.serving.running import free_port, run_server, url_of
+    from groundwire.cli.listening import check_free
 
     read_settings()  # the environment and the log are set up for all that follows
-    named = os.environ.get("GROUNDWIRE_PORT", "")
-    given = {"host": host, "port": port or (int(named) if named.isdigit() else None), "workers": workers}
+    given = {
+        "host": host,
+        "port": _named_port() if port is None else port,
+        "workers": workers,
+        "access_log": access_log or None,
+    }
     options = GlobalOptions.current()
     sources = _Sources(
         config=options.config,
         store=options.store,
         registry=registry_path,
-        server={key: value for key, value in {**given, "access_log": access_log}.items() if value},
+        server={key: value for key, value in given.items() if value is not None},
     )
-    settings, _ = sources.read()
-    check_free(settings.server.host, settings.server.port)
-    if not is_loopback(settings.server.host):
-        asyncio.run(_check_bind(settings))
-    note(f"Groundwire serves on http://{settings.server.host}:{settings.server.port}")
-    run_server(partial(_make, sources), settings.server, sources.read)
+    settings, registry = sources.read()
+    server = settings.server
+    check_free(server.host, server.port)
+    asyncio.run(_check_store(settings))
+    if not server.port:
+        server = msgspec.structs.replace(server, port=free_port(server.host))
+    _announce(settings, url_of(server.host, server.port), len(registry))
+    run_server(partial(_make, sources), server, partial(_check, sources))
+
+
+def _named_port() -> int | None:
+    from groundwire.contracts.errors import ConfigError
+
+    named = os.environ.get("GROUNDWIRE_PORT", "")
+    if not named:
+        return None
+    if not (named.isascii() and named.isdigit() and int(named[:6]) <= MOST_PORTS):
+        raise ConfigError(f"GROUNDWIRE_PORT is {named!r}, and a port is a number from 0 to {MOST_PORTS}.")
+    return int(named)
 
 
 @dataclass(frozen=True)
@@ -73,6 +96,7 @@ class _Sources:
         """An error where no worker could start with them."""
         from groundwire.assembly import StoreSettings, list_models, load_settings
         from groundwire.cli.opening import read_registry
+        from groundwire.cli.servers import check_servers
         from groundwire.contracts.errors import ConfigError
         from groundwire.registry import Registry
 
@@ -84,6 +108,7 @@ class _Sources:
         _, problems = list_models(settings, os.environ)
         if problems:
             raise ConfigError(problems[0])
+        check_servers(settings)
         is_built = self.registry is not None or Path(REGISTRY_FILE).exists()
         return settings, read_registry(self.registry or REGISTRY_FILE) if is_built else Registry()
 
@@ -95,13 +120,33 @@ def _make(sources: _Sources) -> "Application":
     return make_application(settings, registry=registry)
 
 
-async def _check_bind(settings: "Settings") -> None:
+def _check(sources: _Sources) -> None:
+    """An error where no worker could start, before any that works is replaced."""
+    settings, _ = sources.read()
+    asyncio.run(_check_store(settings))
+
+
+async def _check_store(settings: "Settings") -> None:
     """Before any process is started, so that the reason is the last thing on the screen."""
     from groundwire.assembly import Runtime
+    from groundwire.contracts.errors import ConfigError
     from groundwire.registry import Registry
     from groundwire.runtime.clock import SystemClock
     from groundwire.serving.keys import KeyRing, master_key_from
 
+    if settings.server.workers > 1 and settings.store.url.startswith("memory:"):
+        raise ConfigError(
+            f"{settings.server.workers} workers cannot share a store in memory.",
+            hint="name a store that they can share, such as sqlite:///groundwire.db",
+        )
     async with Runtime(Registry(), settings=settings) as runtime:
         ring = KeyRing(runtime.store, SystemClock(), master_key=master_key_from(os.environ))
         await ring.check_bind(settings.server.host)
+
+
+def _announce(settings: "Settings", url: str, tools: int) -> None:
+    from groundwire.assembly import SIMULATED, list_providers
+
+    if [info.name for info in list_providers(settings, os.environ)] == [SIMULATED]:
+        note("No provider is set up, so the built-in model answers to every name. It understands nothing.")
+    note(f"Groundwire serves on {url}, with {plural(tools, 'tool')}")

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
+from groundwire.cli.failures import needs_extra
 from groundwire.cli.output import note
-from groundwire.contracts.errors import ConfigError
 from groundwire.registry import Registry
 
 if TYPE_CHECKING:
@@ -17,29 +17,41 @@ if TYPE_CHECKING:
 
 def import_protocol() -> None:
     """Say what is missing, if something is."""
-    try:
+    with needs_extra("mcp", "The Model Context Protocol"):
         import groundwire.mcp  # noqa: F401 - is it there?
-    except ImportError as error:
-        message = f"The Model Context Protocol needs {error.name}, which is not installed."
-        raise ConfigError(message, hint="pip install 'groundwire[mcp]'") from None
 
 
-def make_servers(settings: "Settings") -> "McpServers":
+def make_servers(settings: "Settings", environ: Mapping[str, str] | None = None) -> "McpServers":
     import_protocol()
     from groundwire.mcp import McpServers
 
-    return McpServers(settings.mcp_servers)
+    return McpServers(settings.mcp_servers, environ=environ)
+
+
+def check_servers(settings: "Settings") -> None:
+    """ConfigError where nobody could open them: the library is missing, or what was pinned cannot be trusted."""
+    if settings.mcp_servers:
+        make_servers(settings).check()
+
+
+@asynccontextmanager
+async def open_servers(
+    settings: "Settings", environ: Mapping[str, str] | None = None
+) -> "AsyncIterator[McpServers | None]":
+    """The configured servers, connected; None where there are none."""
+    if not settings.mcp_servers:
+        yield None
+        return
+    async with make_servers(settings, environ) as servers:
+        tell_quarantined(servers)
+        yield servers
 
 
 @asynccontextmanager
 async def with_servers(registry: Registry, settings: "Settings") -> AsyncIterator[Registry]:
     """The tools together with those of the configured servers, which can be called inside."""
-    if not settings.mcp_servers:
-        yield registry
-        return
-    async with make_servers(settings) as servers:
-        tell_quarantined(servers)
-        yield servers.extend(registry)
+    async with open_servers(settings) as servers:
+        yield registry if servers is None else servers.extend(registry)
 
 
 @contextmanager

@@ -4,18 +4,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from groundwire.cli.failures import needs_extra
+from groundwire.cli.listening import unheard
 from groundwire.cli.options import global_options, json_option
 from groundwire.cli.output import clean, print_json, print_text
 
 if TYPE_CHECKING:
-    from groundwire.contracts.errors import ConfigError
     from groundwire.simulator.app import ServedRequest, Simulator
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--host", metavar="HOST", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8742, show_default=True, help="The port; 0 takes a free one."
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    default=8742,
+    show_default=True,
+    help="The port; 0 takes a free one.",
 )
 @click.option("--script", metavar="FILE", type=click.Path(), help="Answers and rules, as JSON or TOML.")
 @click.option("--faults", "seed", metavar="SEED", type=int, help="Misbehave by plan: the same seed, the same faults.")
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--rate",
+    metavar="SHARE",
     type=click.FloatRange(0, 1),
     help="The share of requests that meet a fault; unless said 0.1 with --faults, 1 with --fault alone.",
 )
@@ -56,16 +63,11 @@ def simulate(
     """
     import asyncio
 
-    from groundwire.contracts.errors import ConfigError
-
     if key == "":
         raise click.UsageError("--key is empty; leave it out to let every request in.")
 
-    try:
+    with needs_extra("simulator", "The simulator"):
         from groundwire.simulator.app import Simulator
-    except ImportError as error:
-        message = f"The simulator needs {error.name}, which is not installed."
-        raise ConfigError(message, hint="pip install 'groundwire[simulator]'") from None
     from msgspec.structs import replace
 
     from groundwire.assembly import scripted_model
@@ -90,29 +92,12 @@ async def _serve(simulator: "Simulator", host: str, port: int, *, as_json: bool)
     try:
         await simulator.start(host, port)
     except OSError as error:
-        raise _unheard(error, host, port) from None
+        raise unheard(error, host, port) from None
     try:
         _announce(simulator, as_json=as_json)
         await stopped.wait()
     finally:
         await simulator.close()
-
-
-def _unheard(error: OSError, host: str, port: int) -> "ConfigError":
-    import errno
-    import os
-    import socket
-
-    from groundwire.contracts.errors import ConfigError
-
-    if isinstance(error, socket.gaierror):
-        return ConfigError(f"The host {host!r} is not known.", hint="--host 127.0.0.1 listens on this machine only")
-    if error.errno == errno.EADDRNOTAVAIL:
-        return ConfigError(f"{host} is no address of this machine.", hint="--host 0.0.0.0 listens on all that it has")
-    if error.errno == errno.EADDRINUSE:
-        return ConfigError(f"Port {port} of {host} is in use.", hint="choose another with --port; 0 takes a free one")
-    reason = os.strerror(error.errno) if error.errno else str(error)
-    return ConfigError(f"Port {port} of {host} cannot be listened on: {reason}.", hint="choose another with --port")
 
 
 def _tell(served: "ServedRequest") -> None:

@@ -16,6 +16,7 @@ from groundwire.contracts.errors import InvalidJson
 from groundwire.contracts.records import GENESIS, AuditEntry, AuditHead, AuditRecord, UnreadableRecord
 
 RETENTION_KIND = "retention"
+KEY_KIND = "key"
 UNREADABLE = ""
 """Stands for the hash of a record that cannot be read, so that its successor is not blamed too."""
 

@@ -21,7 +21,7 @@ later (`retryable`), and carries a `hint` for the person who reads it:
        ├─ KeyUnknown         nobody has made the key that it carries
        ├─ KeyExpired         its key was valid until some time ago
        ├─ KeyRevoked         somebody has taken its key back
-       ├─ NotAllowed         its key is good, but not for this; `subject` says what is missing: scope, model or tool
+       ├─ NotAllowed         its key is good, but not for this (`subject`: scope, model, tool); or there are no keys, and a page asks (page)
        ├─ RateLimited        its key has made the requests, or used the tokens, of this window
        └─ BudgetExhausted    its key has spent the money of this window
 
@@ -221,7 +221,7 @@ class KeyRevoked(AccessError):
 class NotAllowed(AccessError):
     code = "not_allowed"
 
-    def __init__(self, message: str, *, subject: Literal["scope", "model", "tool"], hint: str = "") -> None:
+    def __init__(self, message: str, *, subject: Literal["scope", "model", "tool", "page"], hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.subject = subject
 

@@ -316,8 +316,8 @@ class RunStore(Protocol):
 class KeyStore(Protocol):
     """Keys to a server, and what was used of their limits. Counts hold for everybody who uses the key, anywhere."""
 
-    async def create_key(self, key: ApiKey) -> None:
-        """Store a new key, durably; a StoreError if there is one of that id or digest."""
+    async def create_key(self, key: ApiKey, *, entry: AuditEntry | None = None) -> None:
+        """Store a new key, durably and with its audit entry; a StoreError if there is one of that id or digest."""
         ...
 
     async def find_key(self, digest: str) -> ApiKey | None:
@@ -328,8 +328,8 @@ class KeyStore(Protocol):
         """Newest first."""
         ...
 
-    async def revoke_key(self, tenant: str, key_id: str, *, now: float) -> bool:
-        """Take a key back, durably; False when there is none or somebody has done so before."""
+    async def revoke_key(self, tenant: str, key_id: str, *, now: float, entry: AuditEntry | None = None) -> bool:
+        """Take a key back, durably and with its audit entry; False when there is none or somebody has done so before."""
         ...
 
     async def keys_version(self) -> int:

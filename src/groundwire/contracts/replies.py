@@ -97,13 +97,17 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 class ReplyStarted(
     Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="kind", tag="reply.started"
 ):
-    """May come again: the upstream began anew, and everything so far is void."""
+    """May come again: the upstream began anew, and everything so far is void.
+
+    `warnings` are those that are known by then: of the request. The reply at the end has them all.
+    """
 
     kind: ClassVar[Literal["reply.started"]] = "reply.started"
     reply_id: str = ""
     model: str = ""
     created: int | None = None
     usage: Usage | None = None
+    warnings: tuple[WireWarning, ...] = ()
 
 
 class ReplyTextDelta(

@@ -13,6 +13,9 @@ DEFAULT_PORT = 8741
 class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """`[server]`. Sizes are bytes, times are seconds.
 
+    `allowedHosts` are the names, besides localhost and 127.0.0.1, by which a server on a loopback address may be addressed.
+    A conversation that is kept has at most `maxTurns`, changes of its tools included.
+    Conversations, steps and relayed calls that nobody came back for are removed after `retentionDays`; 0 keeps them.
     `resultTimeout` is how long a model may take for a turn that brings tool results; `maxInFlight` how many requests one
     process works on at a time before it answers 503. `relayPlaceholder` is what a relayed client reads in place of a
     call, and `relayWait` how long its next request is held for the results. When it is told to stop, it says for
@@ -22,6 +25,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
     host: str = DEFAULT_HOST
     port: Annotated[int, Meta(ge=0, le=65_535)] = DEFAULT_PORT
+    allowed_hosts: tuple[str, ...] = ()
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     max_body: Annotated[int, Meta(ge=1024, le=1_073_741_824)] = 64 * 1024 * 1024
     max_in_flight: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000
@@ -30,6 +34,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     relay_wait: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 0.0
     shutdown_seconds: Annotated[int, Meta(ge=1, le=3600)] = 30
+    max_turns: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    retention_days: Annotated[int, Meta(ge=0, le=36_500)] = 90
     access_log: bool = False
 
     def __post_init__(self) -> None:

@@ -135,6 +135,8 @@ def describe_bounds(*, whole: bool, gt: float | None, ge: float | None, le: floa
 
 def _types_at(kind: inspect.Type, path: str) -> Iterator[inspect.Type]:
     """The types that a value at `path` may have."""
+    if isinstance(kind, inspect.Metadata):
+        kind = kind.type
     if isinstance(kind, inspect.UnionType):
         for each in kind.types:
             yield from _types_at(each, path)

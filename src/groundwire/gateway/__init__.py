@@ -12,6 +12,7 @@ from groundwire.gateway.operations import model_operations, relay_operations
 from groundwire.gateway.relay_routing import relay_routes
 from groundwire.gateway.relay_sessions import RelaySessions
 from groundwire.gateway.relay_tables import RelayTables
+from groundwire.gateway.retention import Retention
 from groundwire.gateway.routing import model_routes
 from groundwire.gateway.services import Services
 from groundwire.gateway.steps import Steps
@@ -24,6 +25,7 @@ __all__ = [
     "Nowhere",
     "RelaySessions",
     "RelayTables",
+    "Retention",
     "Services",
     "Steps",
     "Tables",

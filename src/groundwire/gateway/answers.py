@@ -29,13 +29,13 @@ class AnswerTable:
     async def take(self, tenant: str, key: str, row: AnswerRow, now: int) -> AnswerRow | None:
         """Hold the key, and get None; or the row of whoever has it."""
         while True:
-            await self._database.execute("DELETE FROM gateway_answers WHERE expires <= $1", now)
             written = await self._database.execute(
                 f"INSERT INTO gateway_answers (tenant, request_key, {_COLUMNS})"  # noqa: S608
                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
                 " ON CONFLICT (tenant, request_key) DO UPDATE SET digest = excluded.digest, holder = excluded.holder,"
-                " held_until = excluded.held_until, expires = excluded.expires"
-                " WHERE gateway_answers.status = 0 AND gateway_answers.held_until <= $10",
+                " held_until = excluded.held_until, expires = excluded.expires, status = excluded.status,"
+                " headers = excluded.headers, body = excluded.body WHERE gateway_answers.expires <= $10"
+                " OR (gateway_answers.status = 0 AND gateway_answers.held_until <= $10)",
                 tenant, key, row.digest, row.holder, row.held_until, row.expires, row.status, row.headers, row.body, now,
             )  # fmt: skip
             if written == 1:

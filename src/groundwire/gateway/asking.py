@@ -1,8 +1,9 @@
 """The endpoints that ask a model: bytes in, an answer or a stream of it out, in the caller's dialect."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from time import perf_counter_ns
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -13,11 +14,12 @@ from groundwire.codecs.dialects import ReplyEncoder, codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import GroundwireError, ProviderError
+from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
-from groundwire.gateway.failing import failure_of, headers_for, write_failure
+from groundwire.gateway.failing import failure_of, headers_for, overhead, write_failure
 from groundwire.gateway.forwarding import Passage, pass_on
 from groundwire.gateway.governed import (
     SESSION_HEADER,
@@ -26,17 +28,24 @@ from groundwire.gateway.governed import (
     GovernedPart,
     Governing,
     Progress,
+    checked_name,
     patterns_in,
     tools_of,
 )
 from groundwire.gateway.services import Services
 from groundwire.gateway.steps import Step
 from groundwire.providers.catalogue import UNKNOWN_MODEL
+from groundwire.providers.waiting import Stopwatch
 from groundwire.runtime.policies.access import parse_names
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers
 
+log = logging.getLogger("groundwire.gateway")
+
+WARNINGS_HEADER = "x-groundwire-warnings"
 _MAX_WARNINGS = 2000
 _USUAL = SendOptions()
+_OPERATORS = frozenset({FailureKind.AUTHENTICATION, FailureKind.PERMISSION, FailureKind.BILLING, FailureKind.QUOTA})
+"""What a provider holds against the server and not the caller, who can do nothing about it."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -57,13 +66,16 @@ class Question(Struct, kw_only=True):
     request: ModelRequest
     shown: ModelRequest
     created: int
-    started: int
+    watch: Stopwatch
     array: bool = False
     session: str = ""
     reply_id: str = ""
     """Ours, where the answer can be asked for again."""
     governed: GovernedModel | None = None
     """Who answers instead of the model alone, where tools of ours are named."""
+    heard: int = 0
+    """Characters of a stream so far."""
+    is_charged: bool = False
 
 
 class ModelDoor:
@@ -75,26 +87,31 @@ class ModelDoor:
         self._services = services
 
     async def serve(self, exchange: Exchange, asked: Asked = _BY_BODY) -> None:
-        started = perf_counter_ns()
+        watch = Stopwatch()
         try:
             caller = await self._services.admit(exchange)
             body = await exchange.body(self._services.settings.max_body)
             with exchange.watched():
-                if not await self._pass_on(exchange, caller, body, asked, started):
-                    question = self._governed(exchange, await self._begin(caller, body, asked, started))
+                if not await self._pass_on(exchange, caller, body, asked, watch):
+                    question = self._governed(exchange, await self._begin(caller, body, asked, watch))
                     self._services.check_model(caller, question.request.model)
+                    await self._accept(question)
                     if caller.limits and question.request.stream:
                         question.request = _counted(question.request)
-                    await (
-                        self._stream(exchange, question)
-                        if question.request.stream
-                        else self._answer(exchange, question)
-                    )
+                    await self._ask(exchange, question)
         except ClientGone:
             raise
         except GroundwireError as error:
             self._count_failure(error)
             self.refuse(exchange, error, array=asked.array)
+
+    async def _ask(self, exchange: Exchange, question: Question) -> None:
+        try:
+            await (self._stream if question.request.stream else self._answer)(exchange, question)
+        except (ClientGone, asyncio.CancelledError):
+            if not question.is_charged:  # else whoever leaves just before the end would never reach a limit
+                await self._services.charge_abandoned(question.caller, question.request, question.heard)
+            raise
 
     def refuse(self, exchange: Exchange, error: GroundwireError, *, array: bool = False) -> None:
         write_failure(exchange, error, self.dialect, array=array)
@@ -102,8 +119,10 @@ class ModelDoor:
     def _count_failure(self, error: GroundwireError) -> None:
         if isinstance(error, ProviderError) and error.failure.code != UNKNOWN_MODEL:
             self._services.tally.count_failure(error.failure.kind.value)
+            if error.failure.kind in _OPERATORS:
+                log.warning("%s: %s", error.hint or "a provider", error.message)
 
-    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, started: int) -> bool:
+    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> bool:
         """Not where something has to be counted, or tools of ours are wanted."""
         if asked.array or caller.limits or caller.default_tools or exchange.headers.get(TOOLS_HEADER) is not None:
             return False
@@ -113,11 +132,11 @@ class ModelDoor:
             dialect=self.dialect,
             model=asked.model,
             stream=asked.stream,
-            started=started,
+            watch=watch,
         )
         return await pass_on(way, body, self._services)
 
-    async def _begin(self, caller: Caller, body: bytes, asked: Asked, started: int) -> Question:
+    async def _begin(self, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> Question:
         services = self._services
         request = self._codec.decode_request(body, model=asked.model, stream=asked.stream, cache=services.cache)
         items = await services.steps.restored(caller.tenant, request.items, self.dialect)
@@ -126,7 +145,7 @@ class ModelDoor:
             request=request if items is request.items else replace(request, items=items),
             shown=request,
             created=int(services.clock.now()),
-            started=started,
+            watch=watch,
             array=asked.array,
         )
 
@@ -140,13 +159,17 @@ class ModelDoor:
         governing = Governing(
             names=tools_of(agent, patterns, caller),
             tenant=caller.tenant,
-            session=exchange.headers.get(SESSION_HEADER) or question.session or None,
+            session=_session(exchange) or question.session or None,
             actor=caller.key_id,
+            request_key=exchange.request_key,
         )
         clients = tuple(tool for tool in request.tools if type(tool) is FunctionTool)
         question.request = replace(request, tools=clients)
         question.governed = GovernedModel(agent, governing)
         return question
+
+    async def _accept(self, question: Question) -> None:
+        """Keep what has to be there before the model is asked. Nothing is written for a request that is refused."""
 
     async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
         """Keep what a later turn needs, before the caller can send one. `body` is the answer, if it was written."""
@@ -154,23 +177,25 @@ class ModelDoor:
         step = Step(dialect=self.dialect, asked=question.request.items, items=done, shown=reply.items)
         await self._services.steps.keep(question.caller.tenant, step, question.created)
 
+    async def _charge(self, question: Question, reply: Reply) -> None:
+        question.is_charged = True
+        await self._services.charge(question.caller, question.request, reply)
+
     async def _answer(self, exchange: Exchange, question: Question) -> None:
-        waiting = perf_counter_ns()
         if question.governed is not None:
             reply = await question.governed.complete(question.request)
         else:
             reply = await self._services.models.complete(question.request, self._options(question.request))
-        waited = perf_counter_ns() - waiting
         if question.reply_id:
             reply = self._as_ours(reply, question)
         encoded = self._codec.encode_response(reply, request=question.shown, created=question.created)
         await self._end(question, reply, encoded.body)
-        await self._services.charge(question.caller, question.request, reply)
+        await self._charge(question, reply)
         headers = headers_for(exchange, self.dialect)
         if reply.warnings or encoded.warnings:
-            headers.append(("x-groundwire-warnings", warnings_text((*reply.warnings, *encoded.warnings))))
+            headers.append((WARNINGS_HEADER, warnings_text((*reply.warnings, *encoded.warnings))))
         written = dump(encoded.body)
-        headers.append(("x-groundwire-overhead-us", str((perf_counter_ns() - question.started - waited) // 1000)))
+        headers.append(overhead(question.watch))
         exchange.answer(200, headers, written)
 
     async def _stream(self, exchange: Exchange, question: Question) -> None:
@@ -188,7 +213,7 @@ class ModelDoor:
         async with aclosing(asking) as batches:
             first = await anext(batches)
             await exchange.stream(
-                200, self._stream_headers(exchange, question), self._pieces(question, first, batches, encoder)
+                200, self._stream_headers(exchange, question, first), self._pieces(question, first, batches, encoder)
             )
 
     async def _pieces(
@@ -202,6 +227,8 @@ class ModelDoor:
         batch: list[GovernedPart] | None = first
         try:
             while batch is not None:
+                if question.caller.limits:
+                    question.heard += sum(len(getattr(part, "text", "")) for part in batch)
                 if len(batch) == 1 and type(batch[0]) is ReplyTextDelta:
                     yield encoder.feed(batch[0])
                 else:
@@ -219,7 +246,7 @@ class ModelDoor:
             if question.reply_id:
                 part = ReplyEnded(reply=self._as_ours(part.reply, question))
             await self._end(question, part.reply, None)
-            await self._services.charge(question.caller, question.request, part.reply)
+            await self._charge(question, part.reply)
         elif type(part) is ReplyStarted and question.reply_id:
             part = replace(part, reply_id=question.reply_id)
         return encoder.feed(part)
@@ -235,9 +262,10 @@ class ModelDoor:
         extras = {origin: members for origin, members in reply.extras.items() if origin != self.dialect}
         return replace(reply, reply_id=question.reply_id, extras=extras)
 
-    def _stream_headers(self, exchange: Exchange, question: Question) -> Headers:
+    def _stream_headers(self, exchange: Exchange, question: Question, first: list[GovernedPart]) -> Headers:
         kind = "application/json" if question.array else "text/event-stream; charset=utf-8"
-        return [("content-type", kind), ("cache-control", "no-cache"), *headers_for(exchange, self.dialect)[1:]]
+        own = [("content-type", kind), ("cache-control", "no-cache"), *headers_for(exchange, self.dialect)[1:]]
+        return [*own, overhead(question.watch), *early_warnings(first)]
 
     def _options(self, request: ModelRequest) -> SendOptions:
         """A turn that brings results may take longer."""
@@ -250,6 +278,18 @@ def _counted(request: ModelRequest) -> ModelRequest:
     own = request.extras.get("openai-chat", {})
     kept = {name: value for name, value in own.items() if name not in ("stream_options", "_no_usage")}
     return replace(request, extras={**request.extras, "openai-chat": kept})
+
+
+def _session(exchange: Exchange) -> str:
+    named: str = exchange.headers.get(SESSION_HEADER) or ""
+    return checked_name(named, SESSION_HEADER) if named else ""
+
+
+def early_warnings(first: Sequence[GovernedPart]) -> Headers:
+    """The header of a stream for what is known with its first parts; the rest comes too late for one."""
+    started = first[0] if first else None
+    known = started.warnings if type(started) is ReplyStarted else ()
+    return [(WARNINGS_HEADER, warnings_text(known))] if known else []
 
 
 def warnings_text(warnings: tuple[WireWarning, ...]) -> str:

@@ -14,7 +14,9 @@ from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply
 from groundwire.contracts.requests import DeclaredTool, ModelRequest, ToolChoice
 from groundwire.gateway.asking import Asked, ModelDoor, Question
+from groundwire.gateway.governed import checked_name
 from groundwire.gateway.threads import Offer, Thread, Turn, with_known_results
+from groundwire.providers.waiting import Stopwatch
 
 _KEEPER = "openai-responses"
 _THOUGHTS = "reasoning.encrypted_content"
@@ -36,14 +38,17 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 class _KeptQuestion(Question, kw_only=True):
+    """`offer` is what the conversation goes on with, once the question is accepted."""
+
     thread: Thread
+    offer: Offer
 
 
 class ConversationDoor(ModelDoor):
     def _wish(self, body: bytes, asked: Asked) -> Wish:
         raise NotImplementedError
 
-    async def _begin(self, caller: Caller, body: bytes, asked: Asked, started: int) -> Question:
+    async def _begin(self, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> Question:
         wish = self._wish(body, asked)
         tenant = caller.tenant
         thread = await self._thread(tenant, wish)
@@ -51,22 +56,28 @@ class ConversationDoor(ModelDoor):
         if not thread.items:
             given = await self._services.steps.restored(tenant, given, self.dialect)
         tools, choice = _tools_and_choice(wish, thread)
-        created = int(self._services.clock.now())
-        if thread.is_named and wish.is_kept:
-            thread = await self._with_offer(tenant, thread, _offer(wish, thread, tools), created)
         question = Question(
             caller=caller,
             request=self._kept_here(
                 replace(wish.request, items=(*thread.items, *given), tools=tools, tool_choice=choice)
             ),
             shown=replace(wish.shown, tools=tools, tool_choice=choice),
-            created=created,
-            started=started,
+            created=int(self._services.clock.now()),
+            watch=watch,
             array=asked.array,
             session=wish.conversation,
             reply_id=f"resp_{secrets.token_hex(24)}",
         )
-        return _kept(question, thread) if wish.is_kept else question
+        return _kept(question, thread, _offer(wish, thread, tools)) if wish.is_kept else question
+
+    async def _accept(self, question: Question) -> None:
+        """What is on offer is kept before the model is asked, for others of the conversation, and if the model fails."""
+        if not isinstance(question, _KeptQuestion) or not question.thread.is_named:
+            return
+        thread, offer = question.thread, question.offer
+        if offer != thread.offer:
+            await self._services.threads.make_offer(question.caller.tenant, thread, offer, question.created)
+            question.thread = replace(thread, position=thread.position + 1, offer=offer)
 
     async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
         if not isinstance(question, _KeptQuestion) or not question.thread.name:  # a client may also go on by the items
@@ -85,13 +96,6 @@ class ConversationDoor(ModelDoor):
         await self._services.threads.keep(
             question.caller.tenant, thread, question.reply_id, question.created, turn, dump(body).decode()
         )
-
-    async def _with_offer(self, tenant: str, thread: Thread, offer: Offer, created: int) -> Thread:
-        """Kept before the model is asked, so that it is there for others of the conversation, and if the model fails."""
-        if offer == thread.offer:
-            return thread
-        await self._services.threads.make_offer(tenant, thread, offer, created)
-        return replace(thread, position=thread.position + 1, offer=offer)
 
     def _kept_here(self, request: ModelRequest) -> ModelRequest:
         """The conversation is kept by us, so OpenAI need not, and has to hand out its thoughts to be sent back."""
@@ -119,20 +123,21 @@ def conversation_of(value: Any) -> str:
             raise WireError("must be a string", path="conversation.id")
     if value is not None and (not isinstance(value, str) or not value):
         raise WireError("must be a string or an object with an id", path="conversation")
-    return value or ""
+    return checked_name(value, "conversation") if value else ""
 
 
-def _kept(question: Question, thread: Thread) -> _KeptQuestion:
+def _kept(question: Question, thread: Thread, offer: Offer) -> _KeptQuestion:
     return _KeptQuestion(
         caller=question.caller,
         request=question.request,
         shown=question.shown,
         created=question.created,
-        started=question.started,
+        watch=question.watch,
         array=question.array,
         session=question.session,
         reply_id=question.reply_id,
         thread=thread,
+        offer=offer,
     )
 
 

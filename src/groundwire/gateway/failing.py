@@ -5,17 +5,20 @@ from groundwire.codecs.wire.json import dump
 from groundwire.contracts.errors import (
     AccessError,
     BudgetExhausted,
+    ConfigError,
     GroundwireError,
     NotAllowed,
     NotExpressible,
     ProviderError,
     RateLimited,
+    RegistryError,
     StoreUnavailable,
     WireError,
 )
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.requests import Dialect
 from groundwire.providers.catalogue import UNKNOWN_MODEL
+from groundwire.providers.waiting import Stopwatch
 from groundwire.serving.application import Overloaded
 from groundwire.serving.bodies import RequestTooLarge, UnreadableBody
 from groundwire.serving.exchanges import Exchange, Headers
@@ -41,8 +44,9 @@ def failure_of(error: GroundwireError) -> Failure:
     if isinstance(error, (WireError, NotExpressible)):
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, param=error.path or None)
-    if isinstance(error, UnreadableBody):
-        return Failure(kind=FailureKind.INVALID_REQUEST, message=error.message, status=400)
+    if isinstance(error, (ConfigError, RegistryError, UnreadableBody)):  # what no run can be told, the request has said
+        message = f"{error.message} ({error.hint})" if error.hint else error.message
+        return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400)
     if isinstance(error, RequestTooLarge):
         return Failure(kind=FailureKind.TOO_LARGE, message=error.message, status=413)
     if isinstance(error, (Overloaded, StoreUnavailable)):
@@ -83,3 +87,8 @@ def headers_for(exchange: Exchange, dialect: Dialect) -> Headers:
     """The headers of every answer in JSON, with the request's id where clients of the dialect look for it."""
     name = "request-id" if dialect == "anthropic" else "x-request-id"
     return [("content-type", "application/json"), (name, exchange.request_id)]
+
+
+def overhead(watch: Stopwatch) -> tuple[str, str]:
+    """The header that says what the gateway itself has taken so far, in microseconds."""
+    return "x-groundwire-overhead-us", str(watch.own_microseconds)

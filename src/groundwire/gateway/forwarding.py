@@ -1,7 +1,6 @@
 """Bytes that go through as they are: the caller and the model's provider speak the same dialect, and nothing is to be done."""
 
 from collections.abc import AsyncGenerator
-from time import perf_counter_ns
 
 import msgspec
 from msgspec import Struct
@@ -12,9 +11,10 @@ from groundwire.contracts.failures import Failure
 from groundwire.contracts.keys import Caller
 from groundwire.contracts.replies import ReplyFailed
 from groundwire.contracts.requests import Dialect
-from groundwire.gateway.failing import headers_for
+from groundwire.gateway.failing import headers_for, overhead
 from groundwire.gateway.services import Services
 from groundwire.providers.transport import HttpResponse, TransportError
+from groundwire.providers.waiting import Stopwatch
 from groundwire.serving.exchanges import Exchange
 
 _OURS = b'"groundwire"'
@@ -40,7 +40,7 @@ class Passage(Struct, frozen=True, kw_only=True):
     dialect: Dialect
     model: str
     stream: bool
-    started: int
+    watch: Stopwatch
 
 
 async def pass_on(way: Passage, body: bytes, services: Services) -> bool:
@@ -61,17 +61,15 @@ async def pass_on(way: Passage, body: bytes, services: Services) -> bool:
     if wire_name != head.model and not model:
         body = renamed(body, wire_name)
     headers = {key: value for key in _PASSED if (value := exchange.headers.get(key)) is not None}
-    waiting = perf_counter_ns()
     response = await provider.forward(body, wire_name, stream=is_stream, headers=headers)
     answered = headers_for(exchange, dialect)
     if is_stream and "json" not in response.headers.get("content-type", ""):
         kind = response.headers.get("content-type", "text/event-stream")
-        answered = [("content-type", kind), ("cache-control", "no-cache"), *answered[1:]]
+        answered = [("content-type", kind), ("cache-control", "no-cache"), *answered[1:], overhead(way.watch)]
         await exchange.stream(200, answered, _chunks(response, dialect))
         return True
     data = await provider.read(response)
-    waited = perf_counter_ns() - waiting
-    answered.append(("x-groundwire-overhead-us", str((perf_counter_ns() - way.started - waited) // 1000)))
+    answered.append(overhead(way.watch))
     exchange.answer(200, answered, data)
     return True
 

@@ -11,6 +11,7 @@ from groundwire.contracts.keys import Caller
 from groundwire.gateway.asking import Asked
 from groundwire.gateway.conversing import ConversationDoor, Wish, conversation_of
 from groundwire.gateway.services import Services
+from groundwire.providers.waiting import Stopwatch
 from groundwire.serving.exchanges import Exchange
 
 _OWN = frozenset({"model", "input", "conversation", "stream"})
@@ -20,7 +21,7 @@ class GeminiSessionDoor(ConversationDoor):
     def __init__(self, services: Services) -> None:
         super().__init__("gemini", services)
 
-    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, started: int) -> bool:
+    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> bool:
         """Never: this body is the gateway's own."""
         return False
 

@@ -6,14 +6,15 @@ calls and results stay here. To the endpoints it looks like a model that takes a
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from itertools import count
 from typing import Any, TypeAlias
 
 from msgspec import Struct, to_builtins
 
 from groundwire.agent import Agent
-from groundwire.codecs.wire.building import deltas_of
+from groundwire.codecs.wire.building import deltas_of, parts_of
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.errors import ProviderError, WireError
+from groundwire.contracts.errors import NotFound, ProviderError, WireError
 from groundwire.contracts.events import CallFinished, CallProgress, CallStarted, Event, RunEnded, TextDelta
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.keys import Caller
@@ -30,10 +31,15 @@ from groundwire.contracts.replies import (
     Usage,
 )
 from groundwire.contracts.requests import FunctionTool, ModelRequest, NativeTool, ToolChoice
-from groundwire.contracts.runs import Outcome
+from groundwire.contracts.runs import RESUMABLE, Outcome
 from groundwire.runtime.policies.access import is_callable_by, matches_any, parse_names
 from groundwire.runtime.runs.history import load_run
+from groundwire.runtime.runs.judging import notice_for
+from groundwire.runtime.runs.state import RunState
+from groundwire.runtime.sessions import MAX_ID_CHARS, is_id
 
+REQUEST_SECONDS = 24 * 3600
+"""So long does a key name the request that it was first sent with."""
 TOOLS_HEADER = "x-groundwire-tools"
 SESSION_HEADER = "x-groundwire-session-id"
 
@@ -45,6 +51,9 @@ _FINISHES = {
     Outcome.TOKEN_LIMIT: FinishReason.LENGTH,
 }
 
+_USE_MODES = {"none": "disabled", "required": "enforced"}
+"""What the caller's choice means for the run: there are models that ignore it."""
+
 
 class Progress(Struct, frozen=True, kw_only=True):
     """What our tools are doing, for those who watch a stream."""
@@ -55,15 +64,26 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 
 class Governing(Struct, frozen=True, kw_only=True):
-    """Which of our tools one request may use, and on whose behalf."""
+    """Which of our tools one request may use, and on whose behalf.
+
+    A request with a key of its own has one run, however often it is sent: what it did is not done again.
+    """
 
     names: tuple[str, ...]
     tenant: str
     session: str | None = None
     actor: str = ""
+    request_key: str = ""
 
 
 GovernedPart: TypeAlias = ReplyPart | Progress
+
+
+def checked_name(name: str, where: str) -> str:
+    """The name of a session or a conversation, which is one too; WireError where it cannot be."""
+    if not is_id(name):
+        raise WireError(f"has 1 to {MAX_ID_CHARS} printable characters", path=where)
+    return name
 
 
 def patterns_in(request: ModelRequest) -> tuple[str, ...]:
@@ -115,15 +135,31 @@ class GovernedModel:
         self.items: tuple[Item, ...] = ()
 
     async def complete(self, request: ModelRequest) -> Reply:
-        result = await self._agent.run(history=request.items, **self._options(request))
+        run_id, begun = await self._begun()
+        if begun is not None and _has_ended(begun):
+            return self._given_again(request, begun)
+        if begun is not None:
+            result = await self._agent.resume(run_id, tenant=self._governing.tenant)
+        else:
+            result = await self._agent.run(history=request.items, run_id=run_id, **self._options(request))
         self.items = result.items
-        shown = [item for item in result.items if type(item) is Message and item.role == "assistant"]
-        return self._reply(request, result.outcome, result.text, result.failure, result.usage, shown, result.run_id)
+        return self._reply(
+            request, result.outcome, result.text, result.failure, result.usage, _words_in(result.items), result.run_id
+        )
 
     async def batches(self, request: ModelRequest) -> AsyncGenerator[list[GovernedPart]]:
         said = _Said()
         ended: RunEnded | None = None
-        async with aclosing(self._agent.stream(history=request.items, **self._options(request))) as events:
+        run_id, begun = await self._begun()
+        if begun is not None and _has_ended(begun):
+            yield [*parts_of(self._given_again(request, begun))]
+            return
+        running = (
+            self._agent.stream(history=request.items, run_id=run_id, **self._options(request))
+            if begun is None
+            else self._agent.resume_stream(run_id, tenant=self._governing.tenant)
+        )
+        async with aclosing(running) as events:
             async for event in events:
                 if isinstance(event, RunEnded):
                     ended = event
@@ -144,12 +180,33 @@ class GovernedModel:
             last += [*deltas_of(reply.items[index], index), ItemEnded(index=index, item=reply.items[index])]
         yield [*last, ReplyEnded(reply=reply)]
 
+    async def _begun(self) -> tuple[str, RunState | None]:
+        """The id of the run, and the run itself where this request came before. After a day the key names a new one."""
+        key, runtime = self._governing.request_key, self._agent.runtime
+        if not key:
+            return "", None
+        for number in count():
+            run_id = f"run_{key[:32]}.{number}" if number else f"run_{key[:32]}"
+            try:
+                begun = await load_run(runtime.store, runtime.clock, self._governing.tenant, run_id)
+            except NotFound:
+                return run_id, None
+            if begun.run.created_at > runtime.clock.now() - REQUEST_SECONDS:
+                return run_id, begun
+        raise AssertionError("numbers do not end")
+
+    def _given_again(self, request: ModelRequest, ended: RunState) -> Reply:
+        self.items = ended.new_items
+        outcome, words = Outcome(ended.run.outcome), _words_in(ended.new_items)
+        return self._reply(request, outcome, ended.text, ended.failure, ended.usage, words, ended.run.run_id)
+
     def _options(self, request: ModelRequest) -> dict[str, Any]:
         governing = self._governing
         clients = tuple(tool for tool in request.tools if isinstance(tool, FunctionTool))
         settings: JsonObject = {"tool_allowlist": list(governing.names), "tool_failure_policy": "tolerated"}
         if request.tool_choice is not None:
             settings["tool_choice"] = _choice(request.tool_choice)
+            settings["tool_use_mode"] = _USE_MODES.get(request.tool_choice.mode, "relaxed")
         return {
             "model": request.model,
             "instructions": "".join(part.text for part in request.instructions),
@@ -178,6 +235,9 @@ class GovernedModel:
         if outcome is Outcome.PROVIDER_ERROR:
             unknown = Failure(kind=FailureKind.SERVER, message="The model did not answer.", status=502)
             raise ProviderError(failure or unknown)
+        if outcome is Outcome.NO_TOOL_CALL:
+            message = notice_for(outcome)
+            raise ProviderError(Failure(kind=FailureKind.BAD_RESPONSE, message=message, status=502, code=outcome.value))
         clients = {tool.name for tool in request.tools if isinstance(tool, FunctionTool)}
         items = [*shown] or ([Message(role="assistant", parts=(TextPart(text=text),))] if text else [])
         if outcome is Outcome.CLIENT_CALLS:
@@ -190,6 +250,14 @@ class GovernedModel:
             finish=Finish(reason=reason, raw=outcome.value),
             usage=usage,
         )
+
+
+def _has_ended(run: RunState) -> bool:
+    return bool(run.run.outcome) and run.run.outcome not in RESUMABLE
+
+
+def _words_in(items: Iterable[Item]) -> list[Item]:
+    return [item for item in items if type(item) is Message and item.role == "assistant"]
 
 
 class _Said:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from starlette.responses import Response
 
@@ -20,10 +20,20 @@ STORE_SECONDS = 2.0
 
 
 class Health:
-    def __init__(self, database: Database, models: ModelRouter, is_draining: Callable[[], bool]) -> None:
+    """`servers` tells which of the MCP servers are connected. Without them it is ready all the same."""
+
+    def __init__(
+        self,
+        database: Database,
+        models: ModelRouter,
+        is_draining: Callable[[], bool],
+        *,
+        servers: Callable[[], Mapping[str, bool]],
+    ) -> None:
         self._database = database
         self._models = models
         self._is_draining = is_draining
+        self._servers = servers
 
     async def live(self, asked: Asked) -> JsonObject:
         """Whoever can say so lives."""
@@ -38,6 +48,7 @@ class Health:
             "status": "ready" if is_ready else "unready",
             "store": "ok" if has_store else "unreachable",
             "providers": [*providers],
+            "mcpServers": {name: "connected" if there else "unreachable" for name, there in self._servers().items()},
             "draining": is_draining,
         }
         return json_answer(body, 200 if is_ready else 503)
@@ -57,11 +68,12 @@ class Health:
 
 _STATUS: JsonObject = {
     "type": "object",
-    "required": ["status", "store", "providers", "draining"],
+    "required": ["status", "store", "providers", "mcpServers", "draining"],
     "properties": {
         "status": {"enum": ["ready", "unready"]},
         "store": {"enum": ["ok", "unreachable"]},
         "providers": {"type": "array", "items": {"type": "string"}},
+        "mcpServers": {"type": "object", "additionalProperties": {"enum": ["connected", "unreachable"]}},
         "draining": {"type": "boolean"},
     },
 }

@@ -21,6 +21,7 @@ from groundwire.contracts.replies import FinishReason, ReplyEnded
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.answers import AnswerRow, AnswerTable
 from groundwire.gateway.failing import Refused, headers_for, write_failure
+from groundwire.gateway.governed import REQUEST_SECONDS
 from groundwire.gateway.services import Services
 from groundwire.serving.exchanges import ClientGone, Exchange, Handler, Headers, Recording
 
@@ -28,8 +29,8 @@ HEADER = "idempotency-key"
 MAX_KEY = 255
 MAX_ANSWER = 16 * 1024 * 1024
 """A longer answer is not kept."""
-_KEPT_SECONDS = 24 * 3600
-_HOLD_SECONDS = 30
+KEPT_SECONDS = REQUEST_SECONDS
+HOLD_SECONDS = 30
 WAIT_SECONDS = 2.0
 """How long a second request waits for the answer to the first."""
 _PAUSE = 0.1
@@ -78,9 +79,11 @@ class _Keyed:
         row = AnswerRow(
             digest=await self._digest(),
             holder=self._exchange.request_id,
-            held_until=now + _HOLD_SECONDS,
-            expires=now + _KEPT_SECONDS,
+            held_until=now + HOLD_SECONDS,
+            expires=now + KEPT_SECONDS,
         )
+        named = f"{self._tenant}\n{self._key}\n{row.digest}"
+        self._exchange.request_key = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
         found = await self._take(row)
         if found is None:
             await self._answer(handler, row)
@@ -127,8 +130,8 @@ class _Keyed:
     async def _hold(self, holder: str) -> None:
         """As long as we live, nobody else takes the request over."""
         while True:
-            await self._clock.sleep(_HOLD_SECONDS / 3)
-            until = int(self._clock.now()) + _HOLD_SECONDS
+            await self._clock.sleep(HOLD_SECONDS / 3)
+            until = int(self._clock.now()) + HOLD_SECONDS
             with suppress(GroundwireError):
                 await self._answers.hold(self._tenant, self._key, holder, until)
 

@@ -72,4 +72,18 @@ SCRIPTS = (
         CREATE INDEX gateway_answers_by_expiry ON gateway_answers (expires);
         """,
     ),
+    (
+        "0004_retention",
+        """
+        CREATE TABLE gateway_leases (
+            name TEXT NOT NULL PRIMARY KEY,
+            holder TEXT NOT NULL,
+            held_until BIGINT NOT NULL
+        );
+        CREATE INDEX gateway_turns_by_parent ON gateway_turns (tenant, parent_thread);
+        CREATE INDEX gateway_steps_by_age ON gateway_steps (created);
+        CREATE INDEX gateway_relay_steps_by_age ON gateway_relay_steps (created);
+        CREATE INDEX gateway_relay_calls_by_step ON gateway_relay_calls (tenant, session, step_id);
+        """,
+    ),
 )

@@ -35,7 +35,7 @@ class Nowhere:
 
     def __init__(self, routes: Sequence[Route], other_paths: Sequence[str]) -> None:
         self._routes = routes
-        self._paths = sorted({route.path.rstrip("*") for route in routes} | set(other_paths))
+        self._paths = sorted({route.path for route in routes if not route.path.endswith("*")} | set(other_paths))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "websocket":

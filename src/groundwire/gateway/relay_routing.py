@@ -19,7 +19,7 @@ from groundwire.serving.exchanges import ClientGone, Exchange, Route
 
 _BASE = "/relay/"
 _MODELS = ("v1beta/models", "v1/models")
-_MAX_NAME = 200
+MAX_NAME = 200
 
 _Action: TypeAlias = Callable[[RelayOwner, Exchange, str, str], Awaitable[None]]
 _ACTIONS: dict[tuple[str, str], _Action] = {
@@ -71,8 +71,8 @@ class _RelayPaths:
     async def serve(self, exchange: Exchange) -> None:
         session, _, rest = exchange.path.removeprefix(_BASE).partition("/")
         try:
-            if not 1 <= len(session) <= _MAX_NAME or not session.isprintable():
-                message = f"A session's name has 1 to {_MAX_NAME} printable characters."
+            if not 1 <= len(session) <= MAX_NAME or not session.isprintable():
+                message = f"A session's name has 1 to {MAX_NAME} printable characters."
                 raise Refused(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404))
             base = _models_base(rest)
             if base is None:

@@ -4,9 +4,9 @@ Its requests are rewritten for its session and sent on: as they are to a provide
 other. Calls stay behind; in their place the client reads the placeholder.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from time import perf_counter_ns
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,26 +29,33 @@ from groundwire.contracts.replies import (
     ReplyTextDelta,
 )
 from groundwire.contracts.requests import ModelRequest, SendOptions
-from groundwire.gateway.asking import Asked, warnings_text
-from groundwire.gateway.failing import headers_for, write_failure
+from groundwire.gateway.asking import WARNINGS_HEADER, Asked, early_warnings, warnings_text
+from groundwire.gateway.failing import failure_of, headers_for, overhead, write_failure
 from groundwire.gateway.relay_sessions import RelayTurn, with_own_steps
 from groundwire.gateway.services import Services
 from groundwire.providers.failing import unreadable
 from groundwire.providers.router import ForwardingProvider
+from groundwire.providers.waiting import Stopwatch
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers
 
 _HEADERS: dict[str, str] = {}
 
 
-class _Relayed(Struct, frozen=True, kw_only=True):
-    """One request on its way: the body for a `direct` provider, or else the `request`, by which it is also counted."""
+class _Relayed(Struct, kw_only=True):
+    """One request on its way: the body for a `direct` provider, or else the `request`, by which it is also counted.
+
+    `heard` are characters of a stream so far.
+    """
 
     caller: Caller
     asked: Asked
     turn: RelayTurn
     seconds: float | None
     request: ModelRequest
+    watch: Stopwatch
     direct: tuple[ForwardingProvider, str] | None = None
+    heard: int = 0
+    is_charged: bool = False
 
 
 class RelayDoor:
@@ -58,7 +65,7 @@ class RelayDoor:
         self._sessions = services.relay
 
     async def serve(self, exchange: Exchange, session: str, asked: Asked) -> None:
-        started = perf_counter_ns()
+        watch = Stopwatch()
         try:
             caller = await self._services.admit(exchange)
             self._services.check_model(caller, asked.model)
@@ -69,11 +76,7 @@ class RelayDoor:
                     return
                 turn = await self._sessions.begin(caller.tenant, session, asked.model, body)
                 try:
-                    relayed = self._relayed(caller, asked, turn)
-                    if asked.stream:
-                        await self._stream(exchange, relayed)
-                    else:
-                        await self._answer(exchange, relayed, started)
+                    await self._ask(exchange, self._relayed(caller, asked, turn, watch))
                 finally:
                     await self._sessions.give_back(turn)
         except ClientGone:
@@ -81,17 +84,29 @@ class RelayDoor:
         except GroundwireError as error:
             write_failure(exchange, error, "gemini", array=asked.array)
 
-    def _relayed(self, caller: Caller, asked: Asked, turn: RelayTurn) -> _Relayed:
+    async def _ask(self, exchange: Exchange, relayed: _Relayed) -> None:
+        try:
+            if relayed.asked.stream:
+                await self._stream(exchange, relayed)
+            else:
+                await self._answer(exchange, relayed)
+        except (ClientGone, asyncio.CancelledError):
+            if not relayed.is_charged:
+                await self._services.charge_abandoned(relayed.caller, relayed.request, relayed.heard)
+            raise
+
+    def _relayed(self, caller: Caller, asked: Asked, turn: RelayTurn, watch: Stopwatch) -> _Relayed:
         timeout = self._services.settings.result_timeout if turn.rewriting.brings_results else None
         direct = None if caller.limits else self._models.direct(asked.model, "gemini")
         request = ModelRequest(model=asked.model)
         if direct is None:
             request = gemini.decode_request(turn.rewriting.body, model=asked.model, stream=asked.stream)
             request = replace(request, items=with_own_steps(request.items, turn.steps))
-        return _Relayed(caller=caller, asked=asked, turn=turn, seconds=timeout, request=request, direct=direct)
+        return _Relayed(
+            caller=caller, asked=asked, turn=turn, seconds=timeout, request=request, direct=direct, watch=watch
+        )
 
-    async def _answer(self, exchange: Exchange, relayed: _Relayed, started: int) -> None:
-        waiting = perf_counter_ns()
+    async def _answer(self, exchange: Exchange, relayed: _Relayed) -> None:
         turn, written = relayed.turn, b""
         if relayed.direct is None:
             reply = await self._models.complete(relayed.request, SendOptions(timeout=relayed.seconds))
@@ -101,15 +116,14 @@ class RelayDoor:
             response = await provider.forward(body, name, stream=False, headers=_HEADERS, seconds=relayed.seconds)
             written = await provider.read(response)
             reply = _read(written, turn)
-        waited = perf_counter_ns() - waiting
         shown = await self._end(relayed, reply)
         headers = headers_for(exchange, "gemini")
         if shown is not reply or relayed.direct is None:
             encoded = gemini.encode_response(shown)
             written = dump(encoded.body)
             if warnings := (*shown.warnings, *encoded.warnings):
-                headers.append(("x-groundwire-warnings", warnings_text(warnings)))
-        headers.append(("x-groundwire-overhead-us", str((perf_counter_ns() - started - waited) // 1000)))
+                headers.append((WARNINGS_HEADER, warnings_text(warnings)))
+        headers.append(overhead(relayed.watch))
         exchange.answer(200, headers, written)
 
     async def _stream(self, exchange: Exchange, relayed: _Relayed) -> None:
@@ -117,7 +131,7 @@ class RelayDoor:
             first = await anext(batches)
             if isinstance(first[0], ReplyFailed):
                 raise ProviderError(first[0].failure)
-            headers = _stream_headers(exchange, relayed.asked)
+            headers = [*_stream_headers(exchange, relayed.asked), overhead(relayed.watch), *early_warnings(first)]
             await exchange.stream(200, headers, self._pieces(relayed, first, batches))
 
     async def _batches(self, relayed: _Relayed) -> AsyncGenerator[list[ReplyPart]]:
@@ -135,11 +149,13 @@ class RelayDoor:
         batch: list[ReplyPart] | None = first
         try:
             while batch is not None:
+                if relayed.caller.limits:
+                    relayed.heard += sum(len(getattr(part, "text", "")) for part in batch)
                 shown = [await self._shown(relayed, part) for part in batch if not _is_of_call(part)]
                 yield b"".join([encoder.feed(part) for parts in shown for part in parts])
                 batch = await anext(batches, None)
-        except ProviderError as error:
-            yield encoder.feed(ReplyFailed(failure=error.failure))
+        except GroundwireError as error:  # the status is sent, so the stream itself has to say it
+            yield encoder.feed(ReplyFailed(failure=failure_of(error)))
         yield encoder.finish()
 
     async def _shown(self, relayed: _Relayed, part: ReplyPart) -> tuple[ReplyPart, ...]:
@@ -152,6 +168,7 @@ class RelayDoor:
 
     async def _end(self, relayed: _Relayed, reply: Reply) -> Reply:
         shown = await self._sessions.end(relayed.turn, reply)
+        relayed.is_charged = True
         await self._services.charge(relayed.caller, relayed.request, reply)
         return shown
 

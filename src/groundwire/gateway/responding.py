@@ -15,6 +15,7 @@ from groundwire.gateway.asking import Asked
 from groundwire.gateway.conversing import ConversationDoor, Wish, conversation_of
 from groundwire.gateway.failing import Refused, headers_for
 from groundwire.gateway.services import Services
+from groundwire.providers.waiting import Stopwatch
 from groundwire.serving.exchanges import ClientGone, Exchange
 
 _DIALECT: Dialect = "openai-responses"
@@ -38,7 +39,7 @@ class ResponsesDoor(ConversationDoor):
     def __init__(self, services: Services) -> None:
         super().__init__(_DIALECT, services)
 
-    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, started: int) -> bool:
+    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> bool:
         """Only what neither goes on from something nor is to be kept."""
         try:
             head = _read_head(body)
@@ -46,7 +47,7 @@ class ResponsesDoor(ConversationDoor):
             return False
         if head.store is not False or head.conversation is not None or head.previous_response_id is not None:
             return False
-        return await super()._pass_on(exchange, caller, body, asked, started)
+        return await super()._pass_on(exchange, caller, body, asked, watch)
 
     def _wish(self, body: bytes, asked: Asked) -> Wish:
         request = self._codec.decode_request(body, cache=self._services.cache)

@@ -57,20 +57,27 @@ def model_routes(services: Services) -> list[Route]:
         _post("/v1/gemini", once(gemini_sessions.serve, "gemini", services), gemini_sessions.refuse),
         _post("/v1/responses", once(responses.serve, "openai-responses", services), responses.refuse),
         _post("/v1/responses/input_tokens", input_tokens.serve, input_tokens.refuse),
-        Route(method="GET", path="/v1/responses/*", handler=stored.show, refuse=responses.refuse),
-        Route(method="DELETE", path="/v1/responses/*", handler=stored.delete, refuse=responses.refuse),
+        *(
+            Route(method=method, path="/v1/responses/*", handler=act, refuse=responses.refuse, accepts=_names_response)
+            for method, act in (("GET", stored.show), ("DELETE", stored.delete))
+        ),
     ]
     for base in _GEMINI_BASES:
         methods = GeminiMethods(gemini.serve, TokenCount("gemini", services, estimator), base)
         served = once(methods.serve, "gemini", services)
-        routes.append(replace(_post(f"{base}*", served, gemini.refuse), accepts=names_method))
+        routes.append(replace(_post(f"{base}*", served, gemini.refuse), accepts=names_method, dialect="gemini"))
         listed = Route(method="GET", path=f"{base}*", handler=listing.serve, refuse=listing.refuse)
         routes.append(replace(listed, accepts=names_model))
         routes.append(Route(method="GET", path=base.rstrip("/"), handler=listing.serve, refuse=listing.refuse))
     short = GeminiMethods(gemini.serve, TokenCount("gemini", services, estimator), _GEMINI_ROOT)
     served = once(short.serve, "gemini", services)
     routes.append(replace(_post(f"{_GEMINI_ROOT}*", served, gemini.refuse), accepts=names_method))
-    return [replace(route, dialect=nearest_dialect(route.path) or "") for route in routes]
+    return [replace(route, dialect=route.dialect or nearest_dialect(route.path) or "") for route in routes]
+
+
+def _names_response(rest: str) -> bool:
+    """Whether it asks about a response, and not for something of it, which is not served."""
+    return bool(rest) and "/" not in rest
 
 
 def names_method(rest: str) -> bool:

@@ -62,11 +62,19 @@ class Services(Struct, frozen=True, kw_only=True):
         """Count what an answer took against the limits of its key; by its length where nobody has counted tokens."""
         if not caller.limits:
             return
-        usage = reply.usage or _estimated(request, reply)
+        usage = reply.usage or _estimated(request, len(msgspec.json.encode(reply.items)))
+        await self._charge(caller, request, usage)
+
+    async def charge_abandoned(self, caller: Caller, request: ModelRequest, heard: int) -> None:
+        """The same for an answer whose caller left: by its length so far, as nobody will hear what it took."""
+        if caller.limits:
+            await self._charge(caller, request, _estimated(request, heard))
+
+    async def _charge(self, caller: Caller, request: ModelRequest, usage: Usage) -> None:
         money = self.models.cost_of(request.model, usage) or 0.0
         await self.keys.charge(caller, tokens=usage.total, money=money)
 
 
-def _estimated(request: ModelRequest, reply: Reply) -> Usage:
-    given, made = (len(msgspec.json.encode(items)) // _CHARS for items in (request.items, reply.items))
+def _estimated(request: ModelRequest, chars: int) -> Usage:
+    given, made = len(msgspec.json.encode(request.items)) // _CHARS, chars // _CHARS
     return Usage(input=given, output=made, total=given + made)

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ResultItem
+from groundwire.contracts.texts import storable
 from groundwire.gateway.tables import Tables
 
 _WITHOUT_IDS = "gemini"
@@ -55,7 +56,7 @@ class Steps:
         said = next(_said_before(step.asked, len(step.asked)), "")
         await self._tables.add_step(tenant, _key(calls[0], said), created, written)
         if step.dialect == _WITHOUT_IDS:
-            await self._tables.add_step(tenant, _key_without_id(calls, step.asked), created, written)
+            await self._tables.add_step(tenant, _key_without_id(calls, _all_said(step.asked)), created, written)
 
     async def restored(self, tenant: str, items: tuple[Item, ...], dialect: str) -> tuple[Item, ...]:
         """The items of a request in this dialect, with the steps since the user last spoke as the model made them."""
@@ -88,6 +89,7 @@ def _open_steps(items: tuple[Item, ...], dialect: str) -> list[_Span]:
         return []
     place = _turn_of(items)
     said = list(islice(_said_before(items, place), _LOOK_BACK)) or [""]
+    all_said = _all_said(items) if dialect == _WITHOUT_IDS else ""
     spans: list[_Span] = []
     while place < len(items):
         end = place
@@ -96,7 +98,7 @@ def _open_steps(items: tuple[Item, ...], dialect: str) -> list[_Span]:
         calls = [item for item in items[place:end] if type(item) is CallItem]
         if calls and not any(_is_whole(item, dialect) for item in items[place:end]):
             keys = [_key(calls[0], text) for text in said]
-            spans.append(_Span([_key_without_id(calls, items)] if _lacks_id(calls[0]) else keys, place, end))
+            spans.append(_Span([_key_without_id(calls, all_said)] if _lacks_id(calls[0]) else keys, place, end))
         while end < len(items) and type(items[end]) is ResultItem:
             end += 1
         place = end
@@ -128,13 +130,17 @@ def _said_before(items: Sequence[Item], place: int) -> Iterator[str]:
 
 
 def _key(call: CallItem, text: str) -> str:
-    return f"{call.call.call_id}#{_digest(text)}"
+    return f"{storable(call.call.call_id)}#{_digest(text)}"
 
 
-def _key_without_id(calls: Sequence[CallItem], items: Sequence[Item]) -> str:
+def _all_said(items: Sequence[Item]) -> str:
+    """A digest of everything that is not the model's."""
+    return _digest("\n".join(_said_before(items, len(items))))
+
+
+def _key_without_id(calls: Sequence[CallItem], all_said: str) -> str:
     made = [(item.call.name, _arguments(item)) for item in calls]
-    said = "\n".join(_said_before(items, len(items)))
-    return f"#{_digest(said)}{_digest(msgspec.json.encode(made, order='deterministic').decode())}"
+    return f"#{all_said}{_digest(msgspec.json.encode(made, order='deterministic').decode())}"
 
 
 def _digest(text: str) -> str:

@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from groundwire.contracts.ports import Database
+from groundwire.contracts.texts import storable
 from groundwire.gateway.migrations import APP, SCRIPTS
 
 _COLUMNS = "thread, position, response_id, parent_thread, parent_position, created, turn, response"
-_MAX_ANCESTORS = 100
+_LAST = 2**31 - 1
+
+_MAX_KEYS = 1000
+"""Databases take only so many values in one statement."""
 
 
 class TurnRow(Struct, frozen=True, kw_only=True):
@@ -47,20 +51,22 @@ class Tables:
         )  # fmt: skip
         return written == 1
 
-    async def turns(self, tenant: str, thread: str, until: int | None = None) -> list[TurnRow]:
-        """All turns of a thread up to a position, in order, those before its beginning included."""
+    async def turns(self, tenant: str, thread: str, until: int = _LAST, *, most: int) -> list[TurnRow] | None:
+        """All turns of a thread up to a position, in order, those before its beginning included; None if more than `most`.
+
+        One query, and one more for each branch on the way there.
+        """
         parts: list[list[TurnRow]] = []
-        for _ in range(_MAX_ANCESTORS):
+        left = most
+        while thread:  # a thread's parent is older than it, so there is a first one
             rows = await self._rows(
-                "thread = $2 AND position <= $3 ORDER BY position",
-                tenant,
-                thread,
-                2**31 - 1 if until is None else until,
+                "thread = $2 AND position <= $3 ORDER BY position LIMIT $4", tenant, thread, until, left + 1
             )
+            left -= len(rows)
+            if left < 0:
+                return None
             parts.append(rows)
-            if not rows or not rows[0].parent_thread:
-                break
-            thread, until = rows[0].parent_thread, rows[0].parent_position
+            thread, until = (rows[0].parent_thread, rows[0].parent_position) if rows else ("", _LAST)
         return [row for part in reversed(parts) for row in part]
 
     async def last_turn(self, tenant: str, thread: str) -> TurnRow | None:
@@ -68,7 +74,7 @@ class Tables:
         return rows[0] if rows else None
 
     async def response(self, tenant: str, response_id: str) -> TurnRow | None:
-        rows = await self._rows("response_id = $2", tenant, response_id)
+        rows = await self._rows("response_id = $2", tenant, storable(response_id))
         return rows[0] if rows else None
 
     async def forget_response(self, tenant: str, response_id: str) -> bool:
@@ -76,7 +82,7 @@ class Tables:
         changed = await self._database.execute(
             "UPDATE gateway_turns SET response = '' WHERE tenant = $1 AND response_id = $2 AND response <> ''",
             tenant,
-            response_id,
+            storable(response_id),
         )
         return changed == 1
 
@@ -89,17 +95,17 @@ class Tables:
 
     async def steps(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """The steps that are known, by their keys."""
-        places = ", ".join(f"${number}" for number in range(2, len(keys) + 2))
-        rows = await self._database.fetch(
-            f"SELECT step, items FROM gateway_steps WHERE tenant = $1 AND step IN ({places})",  # noqa: S608
-            tenant,
-            *keys,
-        )
-        return {str(row["step"]): str(row["items"]) for row in rows}
-
-    async def forget_before(self, created: int) -> int:
-        """Remove the steps that are older, and how many there were."""
-        return await self._database.execute("DELETE FROM gateway_steps WHERE created < $1", created)
+        found: dict[str, str] = {}
+        for start in range(0, len(keys), _MAX_KEYS):
+            wanted = keys[start : start + _MAX_KEYS]
+            places = ", ".join(f"${number}" for number in range(2, len(wanted) + 2))
+            rows = await self._database.fetch(
+                f"SELECT step, items FROM gateway_steps WHERE tenant = $1 AND step IN ({places})",  # noqa: S608
+                tenant,
+                *wanted,
+            )
+            found.update((str(row["step"]), str(row["items"])) for row in rows)
+        return found
 
     async def _rows(self, condition: str, tenant: str, *values: object) -> list[TurnRow]:
         rows = await self._database.fetch(

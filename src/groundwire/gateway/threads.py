@@ -5,6 +5,7 @@ an earlier response, the thread branches. Everything is in the store, so any pro
 """
 
 import secrets
+from collections import defaultdict, deque
 
 import msgspec
 from msgspec import Struct, field
@@ -57,13 +58,16 @@ class Thread(Struct, frozen=True, kw_only=True):
 
 
 class Threads:
-    def __init__(self, tables: Tables) -> None:
+    """Of at most `max_turns` each: the model is sent all of them every time."""
+
+    def __init__(self, tables: Tables, max_turns: int) -> None:
         self._tables = tables
+        self._max_turns = max_turns
 
     async def conversation(self, tenant: str, name: str) -> Thread:
         """The named conversation; an empty one where nobody used the name before."""
         thread = f"{_NAMED}{name}"
-        rows = await self._tables.turns(tenant, thread)
+        rows = await self._turns(tenant, thread)
         if not rows:
             return Thread(name=thread, is_named=True)
         turns = [_read(row) for row in rows]
@@ -103,11 +107,30 @@ class Threads:
                     param="previous_response_id",
                 )
             )
-        rows = await self._tables.turns(tenant, found.thread, found.position)
+        rows = await self._turns(tenant, found.thread, found.position)
         items = tuple(item for row in rows for item in _read(row).items)
         return Thread(
             name=found.thread, position=found.position + 1, items=items, is_named=found.thread.startswith(_NAMED)
         )
+
+    async def _turns(self, tenant: str, thread: str, *until: int) -> list[TurnRow]:
+        """What went before, with room for one more turn; Refused where there is none."""
+        rows = await self._tables.turns(tenant, thread, *until, most=self._max_turns - 1)
+        if rows is None:
+            message = (
+                f"This conversation has reached its {self._max_turns} turns. Begin another one, with a summary of what"
+                " matters; or let the operator raise maxTurns of [server]."
+            )
+            raise Refused(
+                Failure(
+                    kind=FailureKind.INVALID_REQUEST,
+                    message=message,
+                    status=400,
+                    code="conversation_too_long",
+                    param="conversation" if thread.startswith(_NAMED) else "previous_response_id",
+                )
+            )
+        return rows
 
     async def response(self, tenant: str, response_id: str) -> bytes | None:
         """What was answered under that id."""
@@ -153,16 +176,21 @@ def with_known_results(items: tuple[Item, ...], earlier: tuple[Item, ...]) -> tu
         return items
     known = {item.call.call_id for item in (*earlier, *items) if type(item) is CallItem}
     answered = {item.call_id for item in earlier if type(item) is ResultItem}
-    waiting = [item.call for item in earlier if type(item) is CallItem and item.call.call_id not in answered]
+    waiting: defaultdict[str, deque[str]] = defaultdict(deque)
+    for item in earlier:
+        if type(item) is CallItem:
+            waiting[item.call.name].append(item.call.call_id)
     made: list[Item] = []
     for item in items:
         if type(item) is ResultItem:
             if item.call_id not in known:
-                call_id = next((call.call_id for call in waiting if item.name and call.name == item.name), None)
-                if call_id is None:
+                found = waiting[item.name]
+                while found and found[0] in answered:
+                    found.popleft()
+                if not item.name or not found:
                     raise _unasked(item)
-                item = msgspec.structs.replace(item, call_id=call_id)  # noqa: PLW2901 - the same result
-            waiting = [call for call in waiting if call.call_id != item.call_id]
+                item = msgspec.structs.replace(item, call_id=found[0])  # noqa: PLW2901 - the same result
+            answered.add(item.call_id)
         made.append(item)
     return tuple(made)
 

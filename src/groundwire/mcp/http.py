@@ -23,10 +23,10 @@ from starlette.types import Message, Receive, Scope, Send
 
 from groundwire.mcp.door import Door
 from groundwire.mcp.messages import MAX_MESSAGE, BadMessage, read_message
-from groundwire.mcp.origins import LOOPBACK, origin_fault
 from groundwire.mcp.protocol import Request, make_server
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.turns import TurnOptions
+from groundwire.serving.origins import LOOPBACK, origin_fault
 
 SESSION = "mcp-session-id"
 OUR_SESSION = "x-groundwire-session-id"

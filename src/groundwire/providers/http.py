@@ -5,7 +5,7 @@ that leads here is above it.
 """
 
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from functools import lru_cache, partial
 from random import Random
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.dialects import codec_of
-from groundwire.codecs.wire.building import parts_of
+from groundwire.codecs.wire.building import noted, parts_of
 from groundwire.codecs.wire.json import dump, read_object
 from groundwire.codecs.wire.warnings import Encoded
 from groundwire.contracts.canonical import JsonObject
@@ -39,6 +39,7 @@ from groundwire.providers.retries import delay_before, seconds_until
 from groundwire.providers.secrets import Secret
 from groundwire.providers.transforms import apply_to_request, apply_to_response, names_unknown, skipped
 from groundwire.providers.transport import HttpRequest, HttpResponse, Transport, TransportError
+from groundwire.providers.waiting import waiting
 
 _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 _NO_OPTIONS = SendOptions()
@@ -53,6 +54,11 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 def _says_something(batch: Batch) -> bool:
     return bool(batch) and type(batch[-1]) is not ReplyStarted
+
+
+async def _awaited(chunks: AsyncIterator[bytes]) -> bytes | None:
+    with waiting():
+        return await anext(chunks, None)
 
 
 def _url_of(endpoint: Endpoint, model: str, stream: bool) -> str:  # noqa: FBT001 - a cache's key
@@ -145,7 +151,8 @@ class HttpProvider:
 
     async def read(self, response: HttpResponse) -> bytes:
         try:
-            return await response.read()
+            with waiting():
+                return await response.read()
         except TransportError as error:
             raise unreachable(error, self.endpoint.name) from None
 
@@ -217,13 +224,9 @@ class HttpProvider:
                         if _says_something(due):
                             yield due
                         raise self._failed(part.failure, response)
-                    if isinstance(part, ReplyEnded):
-                        if not passed_on and not _says_something(due):
-                            self._refuse_nothing(part.reply, response)
-                        if encoded.warnings:
-                            noted = (*encoded.warnings, *part.reply.warnings)
-                            part = ReplyEnded(reply=replace(part.reply, warnings=noted))  # noqa: PLW2901 - the same end
-                    due.append(part)
+                    if isinstance(part, ReplyEnded) and not passed_on and not _says_something(due):
+                        self._refuse_nothing(part.reply, response)
+                    due.append(noted(part, encoded.warnings) if encoded.warnings else part)
                 if _says_something(due):
                     passed_on = True
                     yield due
@@ -241,7 +244,8 @@ class HttpProvider:
     async def received(self, response: HttpResponse, names: Mapping[str, str]) -> AsyncGenerator[Batch]:
         decoder = self._codec.StreamDecoder(names=names)
         try:
-            async for chunk in response.chunks():
+            chunks = response.chunks()
+            while (chunk := await _awaited(chunks)) is not None:
                 if batch := decoder.feed(chunk):
                     yield batch
         except TransportError as error:
@@ -273,13 +277,15 @@ class HttpProvider:
             timeout=usual if seconds is None else seconds,
         )
         try:
-            return await self._transport.send(outgoing)
+            with waiting():
+                return await self._transport.send(outgoing)
         except TransportError as error:
             raise unreachable(error, self.endpoint.name) from None
 
     async def _read_error(self, response: HttpResponse) -> bytes:
         try:
-            return await response.read()
+            with waiting():
+                return await response.read()
         except TransportError:
             return b""
 
@@ -287,7 +293,8 @@ class HttpProvider:
         delay = delay_before(attempt, error.failure, self.endpoint.retry, self._random)
         if delay is None:
             raise error
-        await self._clock.sleep(delay)
+        with waiting():
+            await self._clock.sleep(delay)
 
     def _failed(self, failure: Failure, response: HttpResponse) -> ProviderError:
         date = response.headers.get("retry-after", "")

@@ -29,6 +29,7 @@ from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.providers.local_answers import Question, pose, read_answer
 from groundwire.providers.overrides import allowed
 from groundwire.providers.transforms import skipped
+from groundwire.providers.waiting import waiting
 
 T = TypeVar("T")
 Runner: TypeAlias = Callable[[JsonObject, Callable[[JsonObject], bool]], None]
@@ -157,8 +158,9 @@ class LocalProvider:
 
 
 async def _before(deadline: float | None, chunk: Awaitable[T]) -> T:
-    async with asyncio.timeout_at(deadline):
-        return await chunk
+    with waiting():
+        async with asyncio.timeout_at(deadline):
+            return await chunk
 
 
 def load_runner(path: Path, *, context_size: int, threads: int) -> Runner:

@@ -10,12 +10,13 @@ from typing import Protocol, TypeAlias, cast
 
 from msgspec.structs import replace
 
+from groundwire.codecs.wire.building import noted
 from groundwire.codecs.wire.stored import stored_members
 from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import Item, MediaPart, Message, NativeItem, Part, ResultItem, TextPart
 from groundwire.contracts.ports import Provider
-from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, Usage, WireWarning
+from groundwire.contracts.replies import Reply, ReplyPart, Usage, WireWarning
 from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
 from groundwire.providers.admission import check_asked
 from groundwire.providers.catalogue import UNKNOWN_MODEL, Catalogue, Route
@@ -102,7 +103,7 @@ class ModelRouter:
                 async with aclosing(_batches(provider, addressed, options)) as batches:
                     async for batch in batches:
                         passed_on = True
-                        yield [_noted(part, route, failed) for part in batch] if failed else batch
+                        yield [noted(part, _notes(route, failed)) for part in batch] if failed else batch
             except ProviderError as error:
                 if passed_on:
                     raise
@@ -236,12 +237,6 @@ async def _one_by_one(
     async with aclosing(provider.stream(request, options)) as parts:
         async for part in parts:
             yield [part]
-
-
-def _noted(part: ReplyPart, route: Route, failed: list[_Failed]) -> ReplyPart:
-    if not isinstance(part, ReplyEnded):
-        return part
-    return ReplyEnded(reply=replace(part.reply, warnings=(*_notes(route, failed), *part.reply.warnings)))
 
 
 def _notes(route: Route, failed: list[_Failed]) -> tuple[WireWarning, ...]:

@@ -1,10 +1,11 @@
-"""The desk: what people decide. They agree to calls, settle what is unknown, and let old records go; all of it audited."""
+"""The desk: what people decide. Calls agreed to, effects settled, keys, old records let go; all of it audited."""
 
 import msgspec
 
-from groundwire.contracts.audit import RETENTION_KIND
+from groundwire.contracts.audit import KEY_KIND, RETENTION_KIND
 from groundwire.contracts.canonical import JsonObject, digest, digest_bytes
 from groundwire.contracts.errors import AlreadyDecided, ConfigError, NotFound
+from groundwire.contracts.keys import ApiKey
 from groundwire.contracts.ports import Clock, Ids, Store
 from groundwire.contracts.records import (
     Agreement,
@@ -89,6 +90,22 @@ class Desk:
         closing = self._decision(effect, result, by=by, note=note)
         if not await self._store.decide_effect(tenant, effect_id, closing, by=by):
             raise AlreadyDecided(f"effect {effect_id!r} is {effect.status.value}; only unknown effects are decided")
+
+    async def create_key(self, key: ApiKey, *, by: str) -> None:
+        check_person(by, "")
+        await self._store.create_key(key, entry=self._key_entry(key, "created", by))
+
+    async def revoke_key(self, key: ApiKey, *, by: str) -> bool:
+        """False where somebody has done so before."""
+        check_person(by, "")
+        entry = self._key_entry(key, "revoked", by)
+        return await self._store.revoke_key(key.tenant, key.key_id, now=self._clock.now(), entry=entry)
+
+    def _key_entry(self, key: ApiKey, decision: str, by: str) -> AuditEntry:
+        """The key by its id, and by a hash of what it allows. Nothing of its secret, nor of the secret's digest."""
+        terms = msgspec.to_builtins(msgspec.structs.replace(key, digest="", prefix="", revoked_at=None))
+        entry = self._entry(KEY_KIND, tenant=key.tenant, by=by, subject=digest(terms))
+        return msgspec.structs.replace(entry, decision=decision, reason=key.key_id)
 
     async def prune(self, older_than_seconds: float, *, by: str) -> int:
         check_person(by, "")

@@ -19,6 +19,7 @@ from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json, parse_json
 from groundwire.contracts.errors import ConfigError, StoreError, StoreUnavailable
 from groundwire.contracts.events import TurnEnded
+from groundwire.contracts.keys import ApiKey
 from groundwire.contracts.ports import Database, Store
 from groundwire.contracts.records import (
     Confirmation,
@@ -311,6 +312,19 @@ class Runtime:
         result = ToolResult(ok=True, data=parse_json(encode_value(data))) if happened else None
         await self._desk.reconcile(tenant, effect_id, result, by=by, note=note)
         await self._flush()
+
+    async def create_key(self, key: ApiKey, *, by: str) -> None:
+        """Let whoever has its secret in, from now on."""
+        await self.open()
+        await self._desk.create_key(key, by=by)
+        await self._flush()
+
+    async def revoke_key(self, key: ApiKey, *, by: str) -> bool:
+        """Let nobody in with it any more, anywhere; False where somebody has done so before."""
+        await self.open()
+        is_revoked = await self._desk.revoke_key(key, by=by)
+        await self._flush()
+        return is_revoked
 
     async def verify_audit(self, *, with_checkpoints: bool = False) -> ChainReport:
         """Read the whole chain and say what does not fit, also with the heads that were noted outside the store."""

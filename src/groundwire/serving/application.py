@@ -8,10 +8,12 @@ import gc
 import logging
 import secrets
 import signal
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from time import perf_counter_ns
 from typing import Any
+
+from msgspec import Struct
 
 from groundwire.contracts.errors import GroundwireError
 from groundwire.serving.access_log import AccessLog
@@ -31,27 +33,29 @@ class Overloaded(GroundwireError):
     retryable = True
 
 
+class Doors(Struct, frozen=True, kw_only=True):
+    """What is served: exchanges by their routes, and everything else."""
+
+    routes: tuple[Route, ...] = ()
+    other: AsgiApp
+
+
 class Application:
-    """`opening` runs before the first exchange and `closing` after the last, on the server's loop."""
+    """Opens its doors before the first exchange and closes them after the last, on the server's loop."""
 
     def __init__(
         self,
-        routes: Sequence[Route],
-        other: AsgiApp,
+        doors: AbstractAsyncContextManager[Doors],
         *,
-        opening: Callable[[], Awaitable[None]],
-        closing: Callable[[], Awaitable[None]],
         max_in_flight: int = 1000,
         tally: Tally | None = None,
         access_log: AccessLog | None = None,
     ) -> None:
-        self.routes = tuple(routes)
-        self._exact = {(route.method, route.path): route for route in routes if not route.path.endswith("*")}
-        self._exact_paths = frozenset(path for _, path in self._exact)
-        self._prefixes = [(route.method, route.path[:-1], route) for route in routes if route.path.endswith("*")]
-        self.other = other
-        self._opening = opening
-        self._closing = closing
+        self._opening = doors
+        self.doors: Doors
+        self._exact: dict[tuple[str, str], Route] = {}
+        self._exact_paths: frozenset[str] = frozenset()
+        self._prefixes: list[tuple[str, str, Route]] = []
         self._max_in_flight = max_in_flight
         self._access_log = access_log
         self.tally = tally or Tally()
@@ -70,10 +74,14 @@ class Application:
             loop.run_until_complete(self.close())
 
     async def open(self) -> None:
-        await self._opening()
+        self.doors = await self._opening.__aenter__()
+        routes = self.doors.routes
+        self._exact = {(route.method, route.path): route for route in routes if not route.path.endswith("*")}
+        self._exact_paths = frozenset(path for _, path in self._exact)
+        self._prefixes = [(route.method, route.path[:-1], route) for route in routes if route.path.endswith("*")]
 
     async def close(self) -> None:
-        await self._closing()
+        await self._opening.__aexit__(None, None, None)
 
     def drain(self) -> None:
         self.is_draining = True
@@ -110,7 +118,7 @@ class Application:
         call = AsgiCall(scope, protocol, request_id)
         self.tally.in_flight += 1
         try:
-            await call.run(self.other)
+            await call.run(self.doors.other)
         except Exception:
             log.exception("%s %s failed (%s)", scope.method, scope.path, request_id)
             call.fail()

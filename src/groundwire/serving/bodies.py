@@ -11,6 +11,9 @@ from groundwire.contracts.errors import GroundwireError
 _WINDOW = 2**27
 """Bytes that a packed body may make us keep at a time; what zstd's own command takes."""
 
+MOST_ENCODINGS = 2
+"""Each may unpack to as much as the limit, and nobody else is served meanwhile."""
+
 
 class RequestTooLarge(GroundwireError):
     code = "request_too_large"
@@ -28,9 +31,10 @@ def too_large(limit: int) -> RequestTooLarge:
 
 def unpacked(data: bytes, encodings: str, limit: int) -> bytes:
     """The body itself. `encodings` are told in the order in which they were applied."""
-    for name in reversed([part.strip().lower() for part in encodings.split(",")]):
-        if name in ("", "identity"):
-            continue
+    named = [name for part in encodings.split(",") if (name := part.strip().lower()) not in ("", "identity")]
+    if len(named) > MOST_ENCODINGS:
+        raise UnreadableBody(f"The body is packed {len(named)} times; at most {MOST_ENCODINGS} are unpacked.")
+    for name in reversed(named):
         read = _READERS.get(name)
         if read is None:
             known = ", ".join(sorted(_READERS))

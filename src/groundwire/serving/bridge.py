@@ -116,17 +116,23 @@ def _scope_of(scope: Any, kind: str, request_id: str) -> Message:
         "raw_path": quote(scope.path).encode(),
         "root_path": "",
         "query_string": scope.query_string.encode("latin-1", "replace"),
-        "headers": _headers(scope.headers),
+        "headers": _headers(scope.headers, scope.authority),
         "client": _address(scope.client),
         "server": _address(scope.server),
         "state": {"request_id": request_id},
     }
 
 
-def _headers(headers: Any) -> list[tuple[bytes, bytes]]:
-    """The server gives no values that are not ASCII; who must not overlook one sees that there is something."""
+def _headers(headers: Any, authority: str | None) -> list[tuple[bytes, bytes]]:
+    """The server gives no values that are not ASCII; who must not overlook one sees that there is something.
+
+    HTTP/2 says the host beside the headers, and ASGI among them.
+    """
     found = [(name.encode(), value.encode()) for name, value in headers.items()]
     names = {name for name, _ in found}
+    if authority and b"host" not in names:
+        found.append((b"host", authority.encode()))
+        names.add(b"host")
     hidden = [name.encode() for name in headers.keys()]  # noqa: SIM118 - it is no dict
     return [*found, *((name, UNREADABLE) for name in hidden if name not in names)]
 

@@ -121,7 +121,7 @@ class _Dispatch:
             raise MethodNotAllowed(request.method, tuple(sorted(self._by_method)))
         asked = Asked(
             request=request,
-            caller=NOBODY if endpoint.scope is None else await self._admitted(request, endpoint.scope),
+            caller=await self._admitted(request, endpoint.scope),
             query=read_query(request.url.query, endpoint.query),
             body=None if endpoint.body is None else await _read_body(request, endpoint.body, self._max_body),
         )
@@ -134,7 +134,10 @@ class _Dispatch:
             return error_answer(GroundwireError("Something went wrong here; the log says what."))
         return answer if isinstance(answer, Response) else json_answer(answer)
 
-    async def _admitted(self, request: Request, scope: Scope) -> Caller:
+    async def _admitted(self, request: Request, scope: Scope | None) -> Caller:
+        if scope is None:
+            await self._keys.check_open(request.headers.get)
+            return NOBODY
         caller = await self._keys.authenticate(request.headers.get, request.url.query)
         caller.check_scope(scope)
         await self._keys.admit(caller)

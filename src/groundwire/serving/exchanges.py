@@ -38,7 +38,8 @@ class Exchange:
     """`path` is decoded by the server where it is percent-encoded, `query` is as it came."""
 
     __slots__ = (
-        "_body", "_protocol", "_recording", "headers", "method", "path", "query", "request_id", "scheme", "status",
+        "_body", "_protocol", "_recording", "headers", "method", "path", "query", "request_id", "request_key",
+        "scheme", "status",
     )  # fmt: skip
 
     def __init__(self, scope: Any, protocol: Any, request_id: str) -> None:
@@ -48,6 +49,8 @@ class Exchange:
         self.scheme: str = scope.scheme
         self.headers: _Lookup = scope.headers
         self.request_id = request_id
+        self.request_key = ""
+        """Names a request that may come again, so that what it began is not begun twice; empty for all others."""
         self.status = 0
         """What was answered; 0 until then."""
         self._protocol = protocol
@@ -71,7 +74,10 @@ class Exchange:
         if length is not None:
             if not length.isdigit() or int(length) > limit:
                 raise too_large(limit)
-            whole: bytes = await self._protocol()
+            try:
+                whole: bytes = await self._protocol()
+            except ProtocolClosed:
+                raise ClientGone("The client closed the connection before its body ended.") from None
             return whole
         pieces: list[bytes] = []
         size = 0

@@ -8,7 +8,7 @@ no error repeats them.
 import hmac
 import ipaddress
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import parse_qsl
@@ -20,11 +20,13 @@ from groundwire.contracts.errors import (
     KeyMissing,
     KeyRevoked,
     KeyUnknown,
+    NotAllowed,
     RateLimited,
 )
 from groundwire.contracts.keys import ApiKey, Caller, KeySpend, OverLimit, Scope, caller_of
 from groundwire.contracts.ports import Clock, KeyStore
 from groundwire.providers.secrets import Secret
+from groundwire.serving.origins import LOOPBACK, origin_fault
 
 DEFAULT_TENANT = "default"
 DEFAULT_SCOPES: tuple[Scope, ...] = ("models", "tools")
@@ -48,16 +50,24 @@ class _Known(NamedTuple):
 class KeyRing:
     """Lets requests in, and counts them.
 
-    A server on a loopback address is open to everybody who can reach it, until there is a key or a master key.
+    A server on a loopback address is open to every program that can reach it, until there is a key or a master key; but not
+    to pages of other sites, which a browser on this machine may be led to: it must be addressed by one of the `hosts`.
     """
 
     def __init__(
-        self, store: KeyStore, clock: Clock, *, master_key: Secret | None = None, is_loopback: bool = False
+        self,
+        store: KeyStore,
+        clock: Clock,
+        *,
+        master_key: Secret | None = None,
+        is_loopback: bool = False,
+        hosts: Collection[str] = LOOPBACK,
     ) -> None:
         self._store = store
         self._clock = clock
         self._master_digest = digest_of(master_key.reveal()) if master_key else ""
         self._is_loopback = is_loopback
+        self._hosts = hosts
         self._known: dict[str, _Known] = {}
         self._version = 0
 
@@ -76,6 +86,7 @@ class KeyRing:
             self._known.clear()
             self._version = version
         if not version and not self._master_digest and self._is_loopback:
+            self._check_origin(header)
             return _ANYBODY
         credential = find_credential(header, query)
         if not credential:
@@ -92,6 +103,21 @@ class KeyRing:
         if known.key.expires_at is not None and known.key.expires_at <= self._clock.now():
             raise KeyExpired("This key has expired.")
         return known.caller
+
+    async def check_open(self, header: Header) -> None:
+        """NotAllowed where a server that is open to everybody on this machine is asked by a page of another site."""
+        if self._is_loopback and not self._master_digest and not await self._store.keys_version():
+            self._check_origin(header)
+
+    def _check_origin(self, header: Header) -> None:
+        host = header("host")  # which browsers always send
+        if fault := origin_fault(host or "", header("origin"), None if host is None else self._hosts, ()):
+            raise NotAllowed(
+                fault,
+                subject="page",
+                hint="Without a key it is served to this machine only: as 127.0.0.1, localhost, or by a name in"
+                " allowedHosts of [server]. With `groundwire keys create` it goes by the key instead.",
+            )
 
     async def _look_up(self, digest: str, version: int) -> _Known | None:
         key = await self._store.find_key(digest)

@@ -48,9 +48,9 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 def operation_of(endpoint: Endpoint) -> Operation:
     """An endpoint of ours as it is described."""
-    statuses = {400, 503, *endpoint.errors, *([413] if endpoint.body is not None else [])}
+    statuses = {400, 403, 503, *endpoint.errors, *([413] if endpoint.body is not None else [])}
     if endpoint.scope is not None:
-        statuses |= {401, 403, 429}
+        statuses |= {401, 429}
     answers: dict[int, dict[str, JsonObject]] = {status: {"application/json": ERROR} for status in sorted(statuses)}
     answers |= {status: dict.fromkeys(endpoint.media, schema) for status, schema in endpoint.answers.items()}
     return Operation(

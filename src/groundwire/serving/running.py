@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -13,20 +14,21 @@ from granian.constants import Interfaces, Loops
 from granian.server.embed import Server
 from granian.server.mp import MPServer
 
-from groundwire.contracts.errors import ConfigError, GroundwireError
 from groundwire.contracts.servers import ServerSettings
 from groundwire.serving.application import Application
 
 log = logging.getLogger("groundwire.serving")
 
 _BACKLOG = 1024
+_INSISTENCE = 0.25
+"""Seconds between two requests to stop."""
 
 
 def run_server(make: Callable[[], Application], settings: ServerSettings, check: Callable[[], object]) -> None:
     """Serve until the process is told to stop. Each worker makes an application of its own.
 
     On SIGHUP new workers take the place of the old ones, which finish what they have; `check` raises where the new
-    ones could not work, and then the old ones stay.
+    ones could not work, and then the old ones stay. A worker that dies is replaced, unless that dies at once, too.
     """
     server = _Workers(
         "groundwire",
@@ -40,10 +42,18 @@ def run_server(make: Callable[[], Application], settings: ServerSettings, check:
         backpressure=settings.max_in_flight * 2,
         log_enabled=False,
         workers_kill_timeout=settings.shutdown_seconds,
+        respawn_failed_workers=True,
     )
     server.check = check
     server.drain_seconds = settings.drain_seconds
-    server.serve(target_loader=make, wrap_loader=False)  # type: ignore[arg-type]  # an object with __rsgi__ is as good
+
+    def make_in_worker() -> Application:
+        """Until it has handlers of its own, a worker has those of the main process, which only note that a signal came."""
+        for sent in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(sent, signal.SIG_DFL)
+        return make()
+
+    server.serve(target_loader=make_in_worker, wrap_loader=False)  # type: ignore[arg-type]  # an object with __rsgi__ is as good
 
 
 class _Workers(MPServer):
@@ -55,7 +65,7 @@ class _Workers(MPServer):
     def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
         try:
             self.check()
-        except GroundwireError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, new workers would die of it, and all others with them
             log.error("not reloaded, everything stays as it was: %s", error)  # noqa: TRY400 - the text says it all
             return
         super().signal_handler_reload(*args, **kwargs)
@@ -68,38 +78,41 @@ class _Workers(MPServer):
                     os.kill(worker.inner.pid, signal.SIGUSR1)
             self.main_loop_interrupt.clear()
             self.main_loop_interrupt.wait(self.drain_seconds)  # who asks again does not want to wait
-        super().shutdown(exit_code)
+        ended = threading.Event()
+        threading.Thread(target=self._insist, args=(ended,), daemon=True).start()
+        try:
+            super().shutdown(exit_code)
+        finally:
+            ended.set()
+
+    def _insist(self, ended: threading.Event) -> None:
+        """A worker that is just being made may miss a signal; one that has heard it does not mind another."""
+        while not ended.wait(_INSISTENCE):
+            for worker in self.wrks:
+                worker.terminate()
 
 
 @asynccontextmanager
 async def serving(application: Application, host: str, port: int = 0) -> AsyncGenerator[str]:
     """Serve on this loop while the block runs; the value is the address."""
-    port = port or _free_port(host)
+    port = port or free_port(host)
     server = Server(application, address=host, port=port, interface=Interfaces.RSGI, log_enabled=False)
     await application.open()
     task = asyncio.ensure_future(server.serve())
     try:
         await _listening(host, port, task)
-        yield f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        yield url_of(host, port)
     finally:
         server.stop()
         await asyncio.gather(task, return_exceptions=True)
         await application.close()
 
 
-def check_free(host: str, port: int) -> None:
-    """ConfigError where the address cannot be listened on."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ConfigError(f"Cannot listen on {host}:{port}: {reason}.", hint="choose another --port") from None
+def url_of(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _free_port(host: str) -> int:
+def free_port(host: str) -> int:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.bind((host, 0))

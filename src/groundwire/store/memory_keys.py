@@ -6,13 +6,17 @@ import msgspec
 
 from groundwire.contracts.errors import StoreError
 from groundwire.contracts.keys import ApiKey, KeySpend, OverLimit
+from groundwire.contracts.records import AuditEntry
 from groundwire.store.key_limits import UNUSED, Use, take, usage_at
+from groundwire.store.memory_chain import MemoryChain
 from groundwire.store.memory_tables import page
 from groundwire.store.rules import key_exists
 
 
 class MemoryKeys:
     """The port `KeyStore` in memory."""
+
+    _audit: MemoryChain
 
     def __init__(self, max_keys: int) -> None:
         self._max_keys = max_keys
@@ -22,7 +26,7 @@ class MemoryKeys:
         self._key_uses: dict[str, list[Use]] = {}
         self._key_changes = 0
 
-    async def create_key(self, key: ApiKey) -> None:
+    async def create_key(self, key: ApiKey, *, entry: AuditEntry | None = None) -> None:
         with self._key_lock:
             if key.key_id in self._keys or key.digest in self._key_ids:
                 raise key_exists(key)
@@ -31,7 +35,7 @@ class MemoryKeys:
             self._keys[key.key_id] = key
             self._key_ids[key.digest] = key.key_id
             self._key_uses[key.key_id] = [UNUSED] * len(key.limits)
-            self._key_changes += 1
+            self._changed(entry)
 
     async def find_key(self, digest: str) -> ApiKey | None:
         return self._keys.get(self._key_ids.get(digest, ""))
@@ -40,14 +44,19 @@ class MemoryKeys:
         rows = (key for key in reversed(self._keys.values()) if key.tenant == tenant)
         return page(rows, lambda key: (key.key_id,), before, limit)
 
-    async def revoke_key(self, tenant: str, key_id: str, *, now: float) -> bool:
+    async def revoke_key(self, tenant: str, key_id: str, *, now: float, entry: AuditEntry | None = None) -> bool:
         with self._key_lock:
             key = self._keys.get(key_id)
             if key is None or key.tenant != tenant or key.revoked_at is not None:
                 return False
             self._keys[key_id] = msgspec.structs.replace(key, revoked_at=now)
-            self._key_changes += 1
+            self._changed(entry)
             return True
+
+    def _changed(self, entry: AuditEntry | None) -> None:
+        self._key_changes += 1
+        if entry is not None:
+            self._audit.append(entry)
 
     async def keys_version(self) -> int:
         return self._key_changes

@@ -19,8 +19,8 @@ from groundwire.store.transactions import Durability, Program, Row, T, Transacti
 from groundwire.store.writers import Writer
 
 _READERS = 4
-_CONNECT_SECONDS = 10.0
-_COMMAND_SECONDS = 30.0
+CONNECT_SECONDS = 10.0
+COMMAND_SECONDS = 30.0
 _PLACEHOLDER = re.compile(r"\$(\d+)")
 _MIGRATION_LOCK = 0x67726F756E64  # "ground": one number that all our processes know
 # Classes of SQLSTATE that may pass by themselves: connection, resources, operator, authorisation, missing database.
@@ -157,8 +157,8 @@ class PostgresEngine:
         try:
             return await self._driver.connect(
                 self._dsn,
-                timeout=_CONNECT_SECONDS,
-                command_timeout=_COMMAND_SECONDS,
+                timeout=CONNECT_SECONDS,
+                command_timeout=COMMAND_SECONDS,
                 statement_cache_size=256,
                 server_settings=settings,
             )
@@ -314,7 +314,7 @@ def _shift(sql: str, offset: int) -> str:
 
 async def _close(connection: Any) -> None:
     try:
-        await connection.close(timeout=_CONNECT_SECONDS)
+        await connection.close(timeout=CONNECT_SECONDS)
     except OSError:
         connection.terminate()
 

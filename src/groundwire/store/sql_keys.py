@@ -1,6 +1,7 @@
 """Keys to a server, and what was used of their limits."""
 
 from groundwire.contracts.keys import ApiKey, KeySpend, OverLimit
+from groundwire.contracts.records import AuditEntry
 from groundwire.store import statements as sql
 from groundwire.store.key_limits import UNUSED, Use, usage_at
 from groundwire.store.ledger import Links
@@ -14,13 +15,15 @@ from groundwire.store.works import Work
 class SqlKeys(SqlAccess):
     """The port `KeyStore`."""
 
-    async def create_key(self, key: ApiKey) -> None:
-        async def change(transaction: Transaction, _: Links) -> bool:
+    async def create_key(self, key: ApiKey, *, entry: AuditEntry | None = None) -> None:
+        async def change(transaction: Transaction, links: Links) -> bool:
             if not await transaction.change(sql.INSERT_KEY, *key_values(key)):
                 return False
             if key.limits:
                 rows = [(key.key_id, place, *UNUSED) for place in range(len(key.limits))]
                 await transaction.change_many(sql.INSERT_KEY_USAGE, rows)
+            if entry is not None:
+                await links.append(entry)
             return True
 
         if not await self._change(change, durable=True):
@@ -35,9 +38,13 @@ class SqlKeys(SqlAccess):
         position = await self._position(sql.KEY_SEQ, tenant, before)
         return [key_of(row) for row in await self._reader.fetch(sql.LIST_KEYS, tenant, position, limit)]
 
-    async def revoke_key(self, tenant: str, key_id: str, *, now: float) -> bool:
-        async def change(transaction: Transaction, _: Links) -> int:
-            return await transaction.change(sql.REVOKE_KEY, tenant, key_id, now)
+    async def revoke_key(self, tenant: str, key_id: str, *, now: float, entry: AuditEntry | None = None) -> bool:
+        async def change(transaction: Transaction, links: Links) -> bool:
+            if not await transaction.change(sql.REVOKE_KEY, tenant, key_id, now):
+                return False
+            if entry is not None:
+                await links.append(entry)
+            return True
 
         is_revoked = bool(await self._change(change, durable=True))
         self._reader.forget_keys_version()

@@ -1,6 +1,7 @@
 """Every form of a request that Gemini takes, read and written again."""
 
 import json
+import time
 
 import pytest
 
@@ -380,3 +381,14 @@ def test_a_sender_cannot_forge_our_shape_hints():
     body = model({"functionCall": {"name": "f", "id": "a"}, "_synthetic": True, "_functionCall": {"name": "evil"}})
 
     assert again(body)["contents"][1]["parts"] == [{"functionCall": {"name": "f", "id": "a"}}]
+
+
+def test_responses_find_their_calls_in_linear_time_however_many_there_are():
+    count = 20_000
+    calls = [{"functionCall": {"name": "look", "args": {}}} for _ in range(count)]
+    given = [{"functionResponse": {"name": "look", "response": {"place": place}}} for place in range(count)]
+    body = {"contents": [HELLO, {"role": "model", "parts": calls}, {"role": "user", "parts": given}]}
+    started = time.process_time()
+    items = gemini.decode_request(body).items
+    assert time.process_time() - started < 5
+    assert [item.call_id for item in items[-count:]] == [item.call.call_id for item in items[-2 * count : -count]]

@@ -1,5 +1,6 @@
 """Function responses: results of calls, found by id, else by name and order, because Gemini may leave ids out."""
 
+from collections import defaultdict, deque
 from typing import Any
 
 from groundwire.codecs.gemini.casing import camel_keys
@@ -21,31 +22,44 @@ _RESPONSE = frozenset({"id", "name", "response", "parts"})
 class OpenCalls:
     """The calls of the last model turn that still wait for their response."""
 
-    __slots__ = ("_waiting", "made")
+    __slots__ = ("_by_id", "_by_name", "_order", "_unnamed", "_waiting", "made")
 
     def __init__(self) -> None:
-        self._waiting: list[CallItem] = []
         self.made = 0
+        self.ask([])
 
     def ask(self, items: list[Item]) -> None:
-        self._waiting = [item for item in items if isinstance(item, CallItem)]
+        calls = [item for item in items if isinstance(item, CallItem)]
+        self._waiting = dict(enumerate(calls))
+        self._order = deque(self._waiting)
+        self._by_id: defaultdict[str, deque[int]] = defaultdict(deque)
+        self._by_name: defaultdict[str, deque[int]] = defaultdict(deque)
+        self._unnamed: defaultdict[str, deque[int]] = defaultdict(deque)
+        for place, item in enumerate(calls):
+            self._by_id[item.call.call_id].append(place)
+            self._by_name[item.call.name].append(place)
+            if is_unnamed(item):
+                self._unnamed[item.call.name].append(place)
 
     def answer(self, name: str, call_id: str | None) -> tuple[str, bool]:
         """The id of the call that is answered, and whether the response itself said it."""
-        for place, item in enumerate(self._waiting):
-            if call_id and item.call.call_id == call_id:
-                del self._waiting[place]
-                return call_id, True
-        named = [item for item in self._waiting if item.call.name == name and (not call_id or is_unnamed(item))]
-        candidates = named or ([] if call_id else self._waiting)
-        if candidates:
-            found = candidates[0]
-            self._waiting.remove(found)
-            return found.call.call_id, False
         if call_id:
-            return call_id, True
+            if self._take(self._by_id[call_id]) is not None:
+                return call_id, True
+            found = self._take(self._unnamed[name])
+            return (call_id, True) if found is None else (found.call.call_id, False)
+        found = self._take(self._by_name[name]) or self._take(self._order)
+        if found is not None:
+            return found.call.call_id, False
         self.made += 1
         return f"unasked_{self.made}", False
+
+    def _take(self, places: deque[int]) -> CallItem | None:
+        """The first of these that still waits, which it then no longer does; each place is looked at once."""
+        while places:
+            if (found := self._waiting.pop(places.popleft(), None)) is not None:
+                return found
+        return None
 
 
 def read_response(part: JsonObject, path: str, calls: OpenCalls, role: str | None) -> ResultItem:

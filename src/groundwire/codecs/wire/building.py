@@ -36,6 +36,7 @@ from groundwire.contracts.replies import (
     ReplyPart,
     ReplyStarted,
     ReplyTextDelta,
+    WireWarning,
 )
 
 
@@ -325,7 +326,7 @@ def would_run_cut(item: Item, reason: FinishReason) -> bool:
 
 def parts_of(reply: Reply, *, piece: int | None = None) -> list[ReplyPart]:
     """A whole reply as the parts of a stream, in pieces of so many characters if wanted."""
-    started = ReplyStarted(reply_id=reply.reply_id, model=reply.model, created=reply.created)
+    started = ReplyStarted(reply_id=reply.reply_id, model=reply.model, created=reply.created, warnings=reply.warnings)
     parts: list[ReplyPart] = [started]
     for index, item in enumerate(reply.items):
         deltas = deltas_of(item, index, piece)
@@ -334,6 +335,15 @@ def parts_of(reply: Reply, *, piece: int | None = None) -> list[ReplyPart]:
         parts += [*deltas, ItemEnded(index=index, item=item)]
     parts.append(ReplyEnded(reply=reply))
     return parts
+
+
+def noted(part: ReplyPart, warnings: tuple[WireWarning, ...]) -> ReplyPart:
+    """The part, with warnings about the request if it is the beginning or the end of a reply."""
+    if isinstance(part, ReplyStarted):
+        return replace(part, warnings=(*warnings, *part.warnings))
+    if isinstance(part, ReplyEnded):
+        return ReplyEnded(reply=replace(part.reply, warnings=(*warnings, *part.reply.warnings)))
+    return part
 
 
 def deltas_of(item: Item, index: int, piece: int | None = None) -> list[ReplyPart]:

@@ -56,13 +56,20 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def without_halves(value: Any) -> Any:
-    """The same value; halves that belong together joined, lone ones replaced."""
+    """The same value; halves that belong together joined, lone ones replaced. WireError where it is nested too deeply."""
+    try:
+        return _without_halves(value)
+    except RecursionError:
+        raise WireError("The value is nested too deeply.") from None
+
+
+def _without_halves(value: Any) -> Any:
     if isinstance(value, str):
         return whole_text(value)
     if isinstance(value, list):
-        return [without_halves(item) for item in value]
+        return [_without_halves(item) for item in value]
     if isinstance(value, dict):
-        return {whole_text(key): without_halves(item) for key, item in value.items()}
+        return {whole_text(key): _without_halves(item) for key, item in value.items()}
     return value
 
 

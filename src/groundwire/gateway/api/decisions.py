@@ -10,6 +10,7 @@ from groundwire.contracts.records import Confirmation, ConfirmationStatus, Effec
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
 from groundwire.gateway.api.paging import Before, Limit, cursor_of, page, wanted_id
+from groundwire.gateway.api.resources import Resource
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.showing import show_approval, show_record
 from groundwire.serving.endpoints import Asked, Endpoint
@@ -137,90 +138,30 @@ def _signed(asked: Asked, by: str) -> str:
     return f"{storable(by)} ({key_id})" if key_id else storable(by)
 
 
+_APPROVALS = Resource(tag="approvals", key="approvalId", shape=schemas.APPROVAL)
+_EFFECTS = Resource(tag="effects", key="effectId", shape=schemas.EFFECT)
+
+
 def decision_endpoints(runtime: Runtime) -> list[Endpoint]:
     decisions = Decisions(runtime)
+    waiting = "Calls that wait for a person, or were decided, the newest first."
+    effects = "Effects of actions, the newest first. Those that are unknown wait for a decision."
+    deciding = "Decide an unknown effect: it happened and is settled, or it did not and may run again."
     return [
-        Endpoint(
-            method="GET",
-            path="/api/approvals",
-            name="listApprovals",
-            summary="Calls that wait for a person, or were decided, the newest first.",
-            tag="approvals",
-            handler=decisions.list_approvals,
-            scope="api",
-            query=ApprovalsQuery,
-            answers={200: schemas.page_of(schemas.APPROVAL)},
-            errors=(404,),
+        _APPROVALS.list_all("listApprovals", waiting, decisions.list_approvals, ApprovalsQuery),
+        _APPROVALS.show_one("showApproval", "A question to a person.", decisions.show_approval),
+        _APPROVALS.act_on(
+            "approve", "Agree to a call: the same call then passes once.", decisions.approve, body=Agreed
         ),
-        Endpoint(
-            method="GET",
-            path="/api/approvals/{approvalId}",
-            name="showApproval",
-            summary="A question to a person.",
-            tag="approvals",
-            handler=decisions.show_approval,
-            scope="api",
-            answers={200: schemas.APPROVAL},
-            errors=(404,),
-        ),
-        Endpoint(
-            method="POST",
-            path="/api/approvals/{approvalId}/approve",
-            name="approve",
-            summary="Agree to a call: the same call then passes once.",
-            tag="approvals",
-            handler=decisions.approve,
-            scope="api",
-            body=Agreed,
-            answers={200: schemas.APPROVAL},
-            errors=(404, 409),
-        ),
-        Endpoint(
-            method="POST",
-            path="/api/approvals/{approvalId}/deny",
-            name="deny",
-            summary="Refuse a call.",
-            tag="approvals",
-            handler=decisions.deny,
-            scope="api",
-            body=Denied,
-            answers={200: schemas.APPROVAL},
-            errors=(404, 409),
-        ),
-        Endpoint(
-            method="GET",
-            path="/api/effects",
-            name="listEffects",
-            summary="Effects of actions, the newest first. Those that are unknown wait for a decision.",
-            tag="effects",
-            handler=decisions.list_effects,
-            scope="api",
-            query=EffectsQuery,
-            answers={200: schemas.page_of(schemas.EFFECT)},
-            errors=(404,),
-        ),
-        Endpoint(
-            method="GET",
-            path="/api/effects/{effectId}",
-            name="showEffect",
-            summary="An effect of an action.",
-            tag="effects",
-            handler=decisions.show_effect,
-            scope="api",
-            answers={200: schemas.EFFECT},
-            errors=(404,),
-        ),
-        Endpoint(
-            method="POST",
-            path="/api/effects/{effectId}/reconcile",
-            name="reconcile",
-            summary="Decide an unknown effect: it happened and is settled, or it did not and may run again.",
-            tag="effects",
-            handler=decisions.reconcile,
-            scope="api",
+        _APPROVALS.act_on("deny", "Refuse a call.", decisions.deny, body=Denied),
+        _EFFECTS.list_all("listEffects", effects, decisions.list_effects, EffectsQuery),
+        _EFFECTS.show_one("showEffect", "An effect of an action.", decisions.show_effect),
+        _EFFECTS.act_on(
+            "reconcile",
+            deciding,
+            decisions.reconcile,
             body=Reconciled,
             body_schema=schemas.RECONCILED,
-            answers={200: schemas.DECIDED},
-            errors=(404, 409),
+            shape=schemas.DECIDED,
         ),
     ]

@@ -8,6 +8,7 @@ from groundwire.contracts.records import CallRecord
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
 from groundwire.gateway.api.paging import Before, Limit, PageQuery, SessionFilter, cursor_of, page, wanted_id
+from groundwire.gateway.api.resources import Resource
 from groundwire.runtime.runs.traces import read_trace
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.showing import show_record, show_trace
@@ -109,88 +110,21 @@ def _call_cursor(call: CallRecord) -> str:
     return f"{call.session_id}/{call.call_id}"
 
 
+_RUNS = Resource(tag="runs", key="runId", shape=schemas.RUN)
+_CALLS = Resource(tag="calls", key="callId", shape=schemas.CALL)
+_SESSIONS = Resource(tag="sessions", key="sessionId", shape=schemas.SESSION)
+
+
 def record_endpoints(runtime: Runtime) -> list[Endpoint]:
     records = Records(runtime)
+    calls = "Calls of tools that ended, refused ones too, the newest first."
+    ending = "End a conversation: later calls in it are refused."
     return [
-        Endpoint(
-            method="GET",
-            path="/api/runs",
-            name="listRuns",
-            summary="Runs of agents, the newest first.",
-            tag="runs",
-            handler=records.list_runs,
-            scope="api",
-            query=RunsQuery,
-            answers={200: schemas.page_of(schemas.RUN)},
-            errors=(404,),
-        ),
-        Endpoint(
-            method="GET",
-            path="/api/runs/{runId}",
-            name="showRun",
-            summary="A run with its entries and its calls.",
-            tag="runs",
-            handler=records.show_run,
-            scope="api",
-            answers={200: schemas.TRACE},
-            errors=(404,),
-        ),
-        Endpoint(
-            method="GET",
-            path="/api/calls",
-            name="listCalls",
-            summary="Calls of tools that ended, refused ones too, the newest first.",
-            tag="calls",
-            handler=records.list_calls,
-            scope="api",
-            query=CallsQuery,
-            answers={200: schemas.page_of(schemas.CALL)},
-            errors=(404,),
-        ),
-        Endpoint(
-            method="GET",
-            path="/api/calls/{callId}",
-            name="showCall",
-            summary="A call with its envelope.",
-            tag="calls",
-            handler=records.show_call,
-            scope="api",
-            query=CallQuery,
-            answers={200: schemas.CALL},
-            errors=(404,),
-        ),
-        Endpoint(
-            method="GET",
-            path="/api/sessions",
-            name="listSessions",
-            summary="Conversations, the newest first.",
-            tag="sessions",
-            handler=records.list_sessions,
-            scope="api",
-            query=PageQuery,
-            answers={200: schemas.page_of(schemas.SESSION)},
-            errors=(404,),
-        ),
-        Endpoint(
-            method="GET",
-            path="/api/sessions/{sessionId}",
-            name="showSession",
-            summary="A conversation and its state.",
-            tag="sessions",
-            handler=records.show_session,
-            scope="api",
-            answers={200: schemas.SESSION},
-            errors=(404,),
-        ),
-        Endpoint(
-            method="POST",
-            path="/api/sessions/{sessionId}/end",
-            name="endSession",
-            summary="End a conversation: later calls in it are refused.",
-            tag="sessions",
-            handler=records.end_session,
-            scope="api",
-            answers={200: schemas.SESSION},
-            errors=(404, 409),
-        ),
+        _RUNS.list_all("listRuns", "Runs of agents, the newest first.", records.list_runs, RunsQuery),
+        _RUNS.show_one("showRun", "A run with its entries and its calls.", records.show_run, shape=schemas.TRACE),
+        _CALLS.list_all("listCalls", calls, records.list_calls, CallsQuery),
+        _CALLS.show_one("showCall", "A call with its envelope.", records.show_call, query=CallQuery),
+        _SESSIONS.list_all("listSessions", "Conversations, the newest first.", records.list_sessions, PageQuery),
+        _SESSIONS.show_one("showSession", "A conversation and its state.", records.show_session),
+        _SESSIONS.act_on("endSession", ending, records.end_session, action="end"),
     ]

@@ -61,6 +61,10 @@ class Connection:
         self._lock = asyncio.Lock()
         self._live: _Live | None = None
 
+    @property
+    def is_connected(self) -> bool:
+        return self._live is not None and not self._live.is_over
+
     async def tools(self) -> Mapping[str, Pin]:
         """What the server declares, asked for once a connection and again when it says that something changed."""
         live = await self._connected()

@@ -58,6 +58,15 @@ class McpServers:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    @property
+    def is_connected(self) -> dict[str, bool]:
+        """Of each server, whether there is a connection now. One that was lost is made again when a tool is called."""
+        return {name: connection.is_connected for name, connection in self._connections.items()}
+
+    def check(self) -> None:
+        """ConfigError where what was pinned cannot be read or trusted."""
+        read_lock(self._path)
+
     async def open(self) -> None:
         """Ask every server for its tools. One that cannot be reached keeps those that are pinned, for when it can."""
         lock = read_lock(self._path)

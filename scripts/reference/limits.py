@@ -1,0 +1,100 @@
+"""limits.md: the sizes, times and numbers at which something is refused, cut off or forgotten, from the constants."""
+
+import re
+
+from groundwire.contracts.canonical import MAX_DEPTH
+from groundwire.contracts.servers import ServerSettings
+from groundwire.gateway import idempotency
+from groundwire.gateway.api.paging import MOST
+from groundwire.gateway.relay_routing import MAX_NAME
+from groundwire.mcp.messages import MAX_MESSAGE
+from groundwire.mcp.upstream.connection import CONNECT_SECONDS, READ_SECONDS
+from groundwire.providers.retries import RetryPolicy
+from groundwire.providers.transport import Timeouts
+from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, LedgerTimes
+from groundwire.runtime.policies.limits import MAX_BYTES, MODE_HARD_MS, Limits, Profile
+from groundwire.runtime.runs.options import RunLimits
+from groundwire.runtime.sessions import MAX_ID_CHARS
+from groundwire.serving.bodies import MOST_ENCODINGS
+from groundwire.store import postgres
+from scripts.reference.markdown import page, table
+
+INTRODUCTION = """
+Sizes, times and numbers at which something is refused, cut off or forgotten, with the value that holds where nothing else is
+set. Without a limit of ours are the length of an answer, of a stream and of a conversation, how many conversations there are,
+and how often somebody asks whose [key](../guides/keys.md#limits) has none.
+"""
+HEADERS = ("what", "limit", "beyond it", "set by")
+_SERVER, _TIMES, _RETRY, _LEDGER, _RUN = ServerSettings(), Timeouts(), RetryPolicy(), LedgerTimes(), RunLimits()
+_TOOL, _PROFILE = Limits(soft_ms=None, hard_ms=0), Profile()
+
+REQUESTS = (
+    ("body of a request, unpacked", f"{_SERVER.max_body:,} bytes", "413", "`[server] maxBody`"),
+    ("times that a body may be packed", f"{MOST_ENCODINGS}", "400", "–"),
+    ("message to `/mcp`, or on a line of `groundwire mcp`", f"{MAX_MESSAGE:,} bytes", "413, or an error", "–"),
+    ("turns of a kept conversation", f"{_SERVER.max_turns:,}", "400, `conversation_too_long`", "`[server] maxTurns`"),
+    ("requests to models in work, per process", f"{_SERVER.max_in_flight:,}", "503 with `Retry-After`", "`[server] maxInFlight`"),
+    ("nesting of JSON sent to `/api`, and of arguments", f"{MAX_DEPTH} levels", "400, or VALIDATION", "–"),
+    ("`Idempotency-Key`", f"{idempotency.MAX_KEY} characters", "400", "–"),
+    ("ids of sessions and calls, names of conversations", f"{MAX_ID_CHARS} characters", "400", "–"),
+    ("name of a relayed session", f"{MAX_NAME} characters", "404", "–"),
+    ("page of a listing under `/api`", f"{MOST:,} rows", "400", "`?limit=`"),
+)  # fmt: skip
+TIMES = (
+    ("a model's whole answer", f"{_TIMES.total:g} s", "504", "`timeouts.total` of the provider"),
+    ("silence within a stream", f"{_TIMES.total:g} s", "the stream ends with an error", "`timeouts.read`"),
+    ("connecting to a provider", f"{_TIMES.connect:g} s", "tried again, then 503 or 504", "`timeouts.connect`"),
+    ("attempts of a request to a provider", f"{_RETRY.attempts}", "the last failure is answered", "`retry.attempts`"),
+    ("wait that a provider may ask for", f"{_RETRY.longest:g} s", "its failure is answered at once", "`retry.longest`"),
+    ("a model's turn that brings tool results", f"{_SERVER.result_timeout:g} s", "504", "`[server] resultTimeout`"),
+    ("a relayed request that waits for results", f"{_SERVER.relay_wait:g} s", "the placeholder again", "`[server] relayWait`"),
+    ("a request whose `Idempotency-Key` is in use", f"{idempotency.WAIT_SECONDS:g} s", "409 with `Retry-After`", "–"),
+    ("an `Idempotency-Key` that a dead process holds", f"{idempotency.HOLD_SECONDS} s", "it is free again", "–"),
+    ("answers that have begun when it stops", f"{_SERVER.shutdown_seconds} s", "they are cut off", "`[server] shutdownSeconds`"),
+    ("connecting to another MCP server", f"{CONNECT_SECONDS:g} s", "its tools are away", "–"),
+    ("an answer of another MCP server", f"{READ_SECONDS:g} s", "TIMEOUT, or earlier by the tool's limit", "`hardMs`"),
+    ("a statement on PostgreSQL", f"{postgres.COMMAND_SECONDS:g} s", "503", "–"),
+    ("a write on SQLite that waits for another process", "10 s", "503", "–"),
+)  # fmt: skip
+TOOLS = (
+    ("arguments of a call", f"{MAX_BYTES:,} bytes", "ARGUMENTS_TOO_LARGE", "`maxArgsBytes`"),
+    ("result of a call", f"{MAX_BYTES:,} bytes", "TOOL_OUTPUT_TOO_LARGE, or [a reference](../guides/tools.md#large-results)", "`maxOutputBytes`"),
+    ("time of a call by text", f"{MODE_HARD_MS['text'] / 1000:g} s", "TIMEOUT", "`hardMs`"),
+    ("time of a call by voice", f"{MODE_HARD_MS['voice'] / 1000:g} s", "TIMEOUT", "`hardMs`"),
+    ("the same call in a turn", f"{_TOOL.repeat_limit - 1} times", "LOOP_DETECTED", "`repeatLimit`"),
+    ("empty results of a tool in a turn", f"{_TOOL.empty_limit}", "LOOP_DETECTED", "`emptyLimit`"),
+    ("refused calls in a row", f"{_PROFILE.max_refusals}", "no more calls in this turn", "`maxRefusals`"),
+    ("steps of a run", f"{_RUN.max_steps}", "the outcome `step_limit`", "[limits of a run](run-settings.md#limits)"),
+    ("wait for an equal call in flight", f"{_LEDGER.wait_seconds:g} s", "CONFLICT", "`[ledger] waitSeconds`"),
+    ("a question to a person, and its answer", f"{_LEDGER.confirmation_seconds:g} s", "asked anew", "`[ledger] confirmationSeconds`"),
+)  # fmt: skip
+KEPT = (
+    ("answers under an `Idempotency-Key`", f"{idempotency.KEPT_SECONDS // 3600} hours; none longer than {idempotency.MAX_ANSWER:,} bytes"),
+    ("keys of settled effects", f"at least {KEEP_SETTLED_SECONDS / 86_400:g} days; older ones go when a runtime opens the store"),
+    ("conversations and responses", f"{_SERVER.retention_days} days after the last turn (`[server] retentionDays`); `DELETE /v1/responses/{{responseId}}` removes an answer, what was said stays in its conversation"),
+    ("steps that a client may bring back bare, relayed calls", f"{_SERVER.retention_days} days (`[server] retentionDays`)"),
+    ("sessions, calls, runs, approvals, spilled results, keys", "for good, revoked keys too"),
+    ("the audit chain", "until `groundwire audit prune`"),
+    ("everything in a memory store", "[as long as there is room](../guides/stores.md#memory), and while the process lives"),
+)  # fmt: skip
+
+
+def generate() -> str:
+    return page(
+        "Limits",
+        INTRODUCTION,
+        "## Requests to the server",
+        table(HEADERS, map(_spaced, REQUESTS)),
+        "## Times",
+        table(HEADERS, map(_spaced, TIMES)),
+        "## Calls and runs",
+        "[Policies](../guides/policies.md) set the first seven, for tools, modes or profiles.",
+        table(HEADERS, map(_spaced, TOOLS)),
+        "## What is kept, and how long",
+        table(("what", "how long"), map(_spaced, KEPT)),
+    )
+
+
+def _spaced(row: tuple[str, ...]) -> tuple[str, ...]:
+    """Thousands with spaces between them, as on the other pages."""
+    return (row[0], re.sub(r"(?<=\d),(?=\d)", " ", row[1]), *row[2:])
