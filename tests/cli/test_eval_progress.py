@@ -36,20 +36,20 @@ def progress(**known):
 @pytest.mark.parametrize(
     ("known", "seconds", "fresh", "line"),
     [
-        ({}, 10.0, 1, "[######------------------] 1/4  100 % pass  30 s left"),
-        ({"done": 2, "failed": 1}, 100.0, 1, "[############------------] 2/4  50 % pass  3 min 20 s left"),
+        ({}, 10.0, 1, "[######------------------] 1/4  100 % pass  m 67 %  30 s left"),
+        ({"done": 2, "failed": 1}, 100.0, 1, "[############------------] 2/4  50 % pass  m 67 %  3 min 20 s left"),
         (
             {"passed": 0, "invalid": 1},
             3600.0,
             1,
-            "[######------------------] 1/4  nothing scored  1 invalid  3 h 0 min left",
+            "[######------------------] 1/4  nothing scored  m 67 %  1 invalid  3 h 0 min left",
         ),
-        ({"done": 4, "cost": 0.1234}, 1.0, 4, "[########################] 4/4  100 % pass  $0.1234"),
-        ({"done": 2, "reused": 1}, 10.0, 1, "[############------------] 2/4  100 % pass  20 s left"),
+        ({"done": 4, "cost": 0.1234}, 1.0, 4, "[########################] 4/4  100 % pass  m 67 %  $0.1234"),
+        ({"done": 2, "reused": 1}, 10.0, 1, "[############------------] 2/4  100 % pass  m 67 %  20 s left"),
     ],
 )
 def test_the_bar_tells_how_far_it_is_and_how_long_it_takes(known, seconds, fresh, line):
-    assert bar_line(progress(**known), seconds, fresh) == line
+    assert bar_line(progress(**known), seconds, fresh, [True, True, False]) == line
 
 
 def test_a_line_tells_of_a_trial_turn_by_turn():
@@ -73,7 +73,9 @@ def test_a_terminal_keeps_the_bar_below_the_lines_and_is_left_clean():
     times = iter([0.0, 10.0])
     meter = Meter(stream=stream, clock=lambda: next(times))
     meter(progress())
-    assert stream.getvalue().endswith("wrong_text\n\r\x1b[K[######------------------] 1/4  100 % pass  30 s left")
+    assert stream.getvalue().endswith(
+        "wrong_text\n\r\x1b[K[######------------------] 1/4  100 % pass  m 0 %  30 s left"
+    )
     meter.close()
     assert stream.getvalue().endswith("\r\x1b[K")
 

@@ -1,6 +1,9 @@
 """Every variable of the environment, under its name."""
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from groundwire.contracts.errors import ConfigError
 from groundwire.evals.knobs import MAX_JOBS, MAX_TRIALS, Knobs, read_knobs
@@ -259,3 +262,26 @@ def test_broken_json_is_refused_without_showing_it():
 
 def test_no_key_is_among_the_knobs():
     assert read_knobs({"OPENROUTER_API_KEY": "sk-secret"}) == Knobs()
+
+
+VARIABLES = [
+    *(f"OPENROUTER_{name}" for name in (
+        "MODEL_FILTER", "TRIALS", "SCENARIOS", "JOBS", "FALLBACK_MATRIX", "SAMPLING_PROFILE_FILTER",
+        "SAMPLING_PROFILE_ENFORCE_APPLICABILITY", "FIX_EMPTY_FINAL", "BASE_URL", "API_PREFIX", "CLIENT_TIMEOUT",
+        "OPEN_TIMEOUT", "READ_TIMEOUT", "HTTP_ADAPTER", "LLM_OPTIONS_DEFAULTS_JSON", "TEMPERATURE", "TOP_P", "TOP_K",
+        "MIN_P", "ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK", "TOOL_USE_MODE", "TOOL_FAILURE_POLICY",
+        "TOOL_CALLING_FALLBACK_RETRY_COUNT", "TOOL_ALLOWLIST", "ROUTE", "TRANSFORMS", "PROVIDER_ONLY", "PROVIDER_ORDER",
+        "PROVIDER_IGNORE", "REQUEST_OVERRIDES_JSON",
+    )),
+    "VERBOSE",
+]  # fmt: skip
+
+
+@given(name=st.sampled_from(VARIABLES), text=st.text() | st.integers().map(str) | st.floats().map(str))
+def test_any_text_in_a_variable_is_read_or_refused_by_its_name(name, text):
+    try:
+        knobs = read_knobs({"OPENROUTER_API_KEY": "k", name: text})
+    except ConfigError as error:
+        assert error.message.startswith(name)  # noqa: PT017 - either outcome is right
+    else:
+        assert msgspec.convert(msgspec.to_builtins(knobs), Knobs) == knobs

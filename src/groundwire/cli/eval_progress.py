@@ -3,7 +3,8 @@
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 import msgspec
@@ -35,9 +36,12 @@ class Meter:
         self._clock = clock
         self._began = clock()
         self._fresh = 0
+        self._ends: dict[str, list[bool]] = defaultdict(list)
 
     def __call__(self, progress: "Progress") -> None:
         self._fresh += 1
+        if progress.record.is_scored:
+            self._ends[progress.record.trial.model].append(progress.record.passed)
         if self._verbose:
             self._write(trial_line(progress.record, progress.done, progress.total, with_sizes=self._verbose > 1) + "\n")
         if self._has_bar:
@@ -48,7 +52,8 @@ class Meter:
             self._write("")
 
     def _bar(self, progress: "Progress") -> str:
-        line = bar_line(progress, self._clock() - self._began, self._fresh)
+        model = progress.record.trial.model
+        line = bar_line(progress, self._clock() - self._began, self._fresh, self._ends[model])
         return line[: max(shutil.get_terminal_size().columns - 1, 20)]
 
     def _write(self, text: str) -> None:
@@ -60,13 +65,14 @@ class Meter:
         self._stream.flush()
 
 
-def bar_line(progress: "Progress", seconds: float, fresh: int) -> str:
-    """`fresh` are the trials that these seconds were spent on."""
+def bar_line(progress: "Progress", seconds: float, fresh: int, ends: Sequence[bool]) -> str:
+    """`fresh` are the trials that these seconds were spent on, `ends` those of the model that was tried last."""
     filled = _BAR * progress.done // max(progress.total, 1)
     scored = progress.passed + progress.failed
     parts = [
         f"[{'#' * filled}{'-' * (_BAR - filled)}] {progress.done}/{progress.total}",
         f"{100 * progress.passed / scored:.0f} % pass" if scored else "nothing scored",
+        f"{progress.record.trial.model} {100 * sum(ends) / len(ends):.0f} %" if ends else "",
         f"{progress.invalid} invalid" if progress.invalid else "",
         f"${progress.cost:.4f}" if progress.cost else "",
     ]
