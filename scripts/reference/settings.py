@@ -99,6 +99,7 @@ MEANINGS = {
     "ServerSettings.allowedHosts": "Names besides `localhost` and `127.0.0.1` by which a server on a loopback address may be "
     "addressed. While there is no key, requests for any other name are refused.",
     "ServerSettings.maxTurns": "Turns that a kept conversation may have, changes of its tools included; more are a 400, `conversation_too_long`.",
+    "ServerSettings.keepAliveSeconds": "Silence after which a translated stream gives a sign of life; 0 for none.",
     "ServerSettings.retentionDays": "Days after which [what nobody came back for](../guides/gateway.md#what-is-kept) is removed; 0 keeps it.",
     "ServerSettings.accessLog": "A line of JSON for each request on stdout; `--access-log` does the same.",
     "ServerSettings.shutdownSeconds": "How long answers that have begun may take when the server is told to stop.",

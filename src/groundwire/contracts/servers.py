@@ -20,7 +20,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     process works on at a time before it answers 503. `relayPlaceholder` is what a relayed client reads in place of a
     call, and `relayWait` how long its next request is held for the results. When it is told to stop, it says for
     `drainSeconds` that it is not ready and still takes requests, then takes no more, and has `shutdownSeconds` to finish
-    those that it has. `accessLog`: a line of JSON for each request on stdout.
+    those that it has. A stream that says nothing for `keepAliveSeconds` gives a sign of life; 0 switches that off. `accessLog`: a line of JSON for each request on stdout.
     """
 
     host: str = DEFAULT_HOST
@@ -34,6 +34,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     relay_wait: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 0.0
     shutdown_seconds: Annotated[int, Meta(ge=1, le=3600)] = 30
+    keep_alive_seconds: Annotated[float, Meta(ge=0, le=3600)] = 15.0
     max_turns: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     retention_days: Annotated[int, Meta(ge=0, le=36_500)] = 90
     access_log: bool = False

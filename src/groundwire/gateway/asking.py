@@ -37,7 +37,7 @@ from groundwire.gateway.steps import Step
 from groundwire.providers.catalogue import UNKNOWN_MODEL
 from groundwire.providers.waiting import Stopwatch
 from groundwire.runtime.policies.access import parse_names
-from groundwire.serving.exchanges import ClientGone, Exchange, Headers
+from groundwire.serving.exchanges import ClientGone, Exchange, Headers, SignOfLife
 
 log = logging.getLogger("groundwire.gateway")
 
@@ -57,6 +57,12 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 _BY_BODY = Asked()
+_SIGNS = {
+    "openai-chat": b": keep-alive\n\n",
+    "openai-responses": b": keep-alive\n\n",
+    "anthropic": b'event: ping\ndata: {"type":"ping"}\n\n',
+}
+"""Signs of life that a dialect's clients pass by; Google's takes everything for an answer."""
 
 
 class Question(Struct, kw_only=True):
@@ -85,6 +91,8 @@ class ModelDoor:
         self.dialect = dialect
         self._codec = codec_of(dialect)
         self._services = services
+        sign, seconds = _SIGNS.get(dialect), services.settings.keep_alive_seconds
+        self._life = SignOfLife(sign, seconds) if sign is not None and seconds else None
 
     async def serve(self, exchange: Exchange, asked: Asked = _BY_BODY) -> None:
         watch = Stopwatch()
@@ -213,7 +221,10 @@ class ModelDoor:
         async with aclosing(asking) as batches:
             first = await anext(batches)
             await exchange.stream(
-                200, self._stream_headers(exchange, question, first), self._pieces(question, first, batches, encoder)
+                200,
+                self._stream_headers(exchange, question, first),
+                self._pieces(question, first, batches, encoder),
+                life=None if question.array else self._life,
             )
 
     async def _pieces(

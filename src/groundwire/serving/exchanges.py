@@ -5,7 +5,7 @@ The seam to the server, which calls an application by RSGI. Knows nothing of dia
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -96,23 +96,33 @@ class Exchange:
             self._recording.end()
         self._protocol.response_bytes(status, headers, body)
 
-    async def stream(self, status: int, headers: Headers, pieces: AsyncGenerator[bytes]) -> None:
-        """Send each piece as it comes, and close where they come from. ClientGone where nobody listens any more."""
+    async def stream(
+        self, status: int, headers: Headers, pieces: AsyncGenerator[bytes], *, life: "SignOfLife | None" = None
+    ) -> None:
+        """Send each piece as it comes, and close where they come from. ClientGone where nobody listens any more.
+
+        With `life`, a sign of it is given where nothing comes for a while; pieces must then be whole events.
+        """
         self.status = status
         recording = self._recording
         if recording is not None:
             recording.begin(status, headers, is_streamed=True)
         transport = self._protocol.response_stream(status, headers)
+        heart = _Heart(transport, life) if life is not None else None
         try:
             async with aclosing(pieces):
                 async for piece in pieces:
                     if piece:
+                        if heart is not None:
+                            heart.pieces += 1
                         await transport.send_bytes(piece)
                         if recording is not None:
                             recording.add(piece)
         except ProtocolClosed:
             raise ClientGone("The client closed the connection before the answer ended.") from None
         finally:
+            if heart is not None:
+                heart.stop()
             transport = None  # the server ends the body when nobody holds it, and a traceback would
         if recording is not None:
             recording.end()
@@ -125,6 +135,40 @@ class Exchange:
     def watched(self) -> "_Watch":
         """Cancel what is done inside when the client goes away, and raise ClientGone."""
         return _Watch(self._protocol)
+
+
+class SignOfLife(Struct, frozen=True):
+    """What is sent after so many seconds of silence: proxies and clients give a connection up that says nothing."""
+
+    sign: bytes
+    seconds: float
+
+
+class _Heart:
+    def __init__(self, transport: Any, life: SignOfLife) -> None:
+        self.pieces = 0
+        self._seen = 0
+        self._transport = transport
+        self._life = life
+        self._loop = asyncio.get_running_loop()
+        self._beating: asyncio.Task[None] | None = None
+        self._timer = self._loop.call_later(life.seconds, self._look)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        if self._beating is not None:
+            self._beating.cancel()
+        self._transport = None
+
+    def _look(self) -> None:
+        self._timer = self._loop.call_later(self._life.seconds, self._look)
+        is_silent, self._seen = self.pieces == self._seen, self.pieces
+        if is_silent and (self._beating is None or self._beating.done()):  # who does not read gets one at most
+            self._beating = self._loop.create_task(self._beat(self._transport))
+
+    async def _beat(self, transport: Any) -> None:
+        with suppress(ProtocolClosed):  # whoever sends the next piece will notice it, too
+            await transport.send_bytes(self._life.sign)
 
 
 class Recording:
