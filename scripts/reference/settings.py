@@ -74,6 +74,8 @@ MEANINGS = {
     "Settings.flags": "Feature flags for gates. A flag that is not here is looked up in the environment.",
     "Settings.profiles": "Profiles by name.",
     "Settings.policies": "Rules for tools.",
+    "Settings.evals": "Models, profiles and strategies to evaluate: `[[evals.models]]`, `[[evals.profiles]]`, "
+    "`[[evals.strategies]]`. See [evaluations](../guides/evals.md#models-profiles-and-strategies).",
     "Settings.providers": "Providers by name.",
     "Settings.simulator": "What the built-in model says, and what goes wrong with it.",
     "SimulatorSettings.script": "A file of answers and rules; relative to the folder of this file. Empty: it has none.",

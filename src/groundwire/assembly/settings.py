@@ -102,6 +102,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     server: ServerSettings = field(default_factory=ServerSettings)
     mcp_servers: dict[str, McpServerSettings] = field(default_factory=dict)
     models: tuple[ModelEntry, ...] = ()
+    evals: JsonObject = field(default_factory=dict)
     default_provider: str = ""
     default_model: str = ""
     system_prompt: str = ""

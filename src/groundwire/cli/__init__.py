@@ -4,15 +4,13 @@ Commands parse, call the library and print. They hold no behaviour that a Python
 """
 
 import os
-from collections.abc import Mapping
-from importlib import import_module
-from typing import Any
 
 import click
 
 from groundwire import __version__
-from groundwire.cli.options import global_options
-from groundwire.cli.output import hold_descriptors, nearest
+from groundwire.cli.lazy import LazyGroup
+from groundwire.cli.options import GlobalOptions, global_options
+from groundwire.cli.output import hold_descriptors
 
 # What `--help` says about each command stands here, so that it need not import them to say it.
 COMMANDS = {
@@ -28,6 +26,7 @@ COMMANDS = {
     "calls": "List calls.",
     "runs": "Look at what agents did, step by step.",
     "replay": "Run a recorded run again and show what is different.",
+    "eval": "Find out which models can be trusted with tools.",
     "view": "Open the report of an evaluation.",
     "keys": "Make and revoke keys to the server.",
     "models": "List providers and models, and how to name them.",
@@ -37,41 +36,6 @@ COMMANDS = {
     "mcp": "Serve your tools to an MCP client over stdin and stdout.",
     "simulate": "Serve a scripted model in every dialect, for tests.",
 }
-
-
-class LazyGroup(click.Group):
-    """A group whose commands are modules of this package, imported when they are asked for."""
-
-    def __init__(self, *args: Any, summaries: Mapping[str, str], **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._summaries = summaries
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._summaries)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._summaries:
-            return None
-        found: click.Command = getattr(import_module(f"groundwire.cli.{cmd_name}"), cmd_name)
-        return found
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in self._summaries and not name.startswith("-"):
-            ctx.fail(f"There is no command {name!r}; {nearest(name, self._summaries) or 'see --help.'}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self._summaries.items()))
-
-    def invoke(self, ctx: click.Context) -> Any:
-        from groundwire.cli.failures import report_failures
-
-        with report_failures(ctx):
-            return super().invoke(ctx)
 
 
 @click.group(cls=LazyGroup, summaries=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -84,5 +48,6 @@ def main(context: click.Context) -> None:
     The options on this page may also stand after a command.
     """
     hold_descriptors()
+    context.ensure_object(GlobalOptions)  # one for all commands below, so that what they are told is known here too
     if os.environ.get("NO_COLOR"):
         context.color = False

@@ -13,6 +13,8 @@ from groundwire.evals.scenarios import Environment, Scenario
 from groundwire.evals.workspace import ALLOWED, MemoryWorkspace, workspace_tools
 from groundwire.registry import Registry
 
+BUILT_IN = ("workspace",)
+
 
 class OpenEnvironment(Struct):
     registry: Registry

@@ -11,19 +11,24 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.requests import Sampling
 from groundwire.evals.records import EvalRun, Trial
 from groundwire.evals.scenarios import Scenario, Suite
-from groundwire.providers.catalogue import ToolCalling
+from groundwire.providers.catalogue import Prices, ToolCalling
 
 
 class EvalModel(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A model that can be tried. `id` is how it is asked for; `base_id` the same without a route such as `:nitro`."""
+    """A model that can be tried. `id` is how it is asked for; `base_id` the same without a route such as `:nitro`.
+
+    `provider` is whose model it is, `via` the provider of the settings that is asked for it.
+    """
 
     id: str
     base_id: str = ""
     provider: str = ""
+    via: str = "openrouter"
     tags: tuple[str, ...] = ()
     capabilities: frozenset[str] = frozenset()
     tool_calling: ToolCalling = ToolCalling.UNKNOWN
     presets: tuple[str, ...] = ()
+    prices: Prices | None = None
     is_simulated: bool = False
     note: str = ""
 
@@ -52,10 +57,11 @@ class SamplingProfile(Struct, frozen=True, kw_only=True, rename="camel", forbid_
 
 
 class Strategy(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Settings that are compared with others."""
+    """Settings that are compared with others. Presets of a model that `without_presets` names are left out."""
 
     id: str
     settings: JsonObject = field(default_factory=dict)
+    without_presets: tuple[str, ...] = ()
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -68,6 +74,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     settings: JsonObject = field(default_factory=dict)
     """For every trial, over the scenario's own."""
     enforce_applicability: bool = True
+    judge: str = ""
+    """Who answers the questions of rubrics that name nobody."""
 
     def trials_of(self, model: EvalModel) -> Iterator[Trial]:
         for profile in self.profiles:

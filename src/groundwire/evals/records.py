@@ -128,6 +128,8 @@ class EvalRun(Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: str = ""
     notes: dict[str, str] = field(default_factory=dict)
     """By model, what a reader of the tables should know of it: presets that are on, for instance."""
+    asked: JsonObject = field(default_factory=dict)
+    """The knobs as they were set, from which the same plan can be made again. No key is among them."""
 
 
 encode_record = msgspec.json.Encoder().encode

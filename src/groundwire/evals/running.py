@@ -81,20 +81,24 @@ class EvalRunner:
         self._reach = reach
         self._jobs = max(1, jobs)
         self._trials = plan.trials()
-        wanted = {trial.name for trial in self._trials}
-        self._records = {name: record for name, record in (done or {}).items() if name in wanted}
         self._on_record = on_record
         self._on_progress = on_progress
         self._cache = cache
         self._judges = judges
         self._max_cost = max_cost
         self._clock = clock or SystemClock()
-        self._reused = len(self._records)
-        self._statuses = Counter(record.status for record in self._records.values())
-        self._cost = sum(record.cost or 0.0 for record in self._records.values())
         self._scenarios = {scenario.id: scenario for scenario in plan.scenarios}
         self._profiles = {profile.id: profile for profile in plan.profiles}
         self._strategies = {strategy.id: strategy for strategy in plan.strategies}
+        self._records = self._still_valid(done or {})
+        self._reused = len(self._records)
+        self._statuses = Counter(record.status for record in self._records.values())
+        self._cost = sum(record.cost or 0.0 for record in self._records.values())
+
+    @property
+    def reused(self) -> int:
+        """How many trials were done before, or elsewhere."""
+        return self._reused
 
     async def run(self) -> Finished:
         waiting = iter(self._plan.models)  # shared: each worker takes the next model when it has finished one
@@ -115,9 +119,8 @@ class EvalRunner:
         return Finished(records=records, left=left, reason="the budget is spent" if left else "")
 
     async def _carry_out(self, trial: Trial, model: EvalModel) -> None:
-        plan, scenario = self._plan, self._scenarios[trial.scenario]
-        seed = seed_of(plan.run.seed, trial)
-        digest = digest_of(trial, seed, (scenario, self._settings(trial, model)), plan.run.version)
+        scenario = self._scenarios[trial.scenario]
+        seed, digest = seed_of(self._plan.run.seed, trial), self._digest(trial, model)
         found = self._cache.find(digest) if self._cache is not None else None
         if found is not None:
             self._reused += 1
@@ -127,6 +130,21 @@ class EvalRunner:
         if self._cache is not None and record.is_scored:
             self._cache.keep(record)
         self._keep(record)
+
+    def _digest(self, trial: Trial, model: EvalModel) -> str:
+        plan = self._plan
+        profile, scenario = self._profiles[trial.profile], self._scenarios[trial.scenario]
+        parts = (scenario, model.via, profile, self._settings(trial, model), plan.judge)
+        return digest_of(trial, seed_of(plan.run.seed, trial), parts, plan.run.version)
+
+    def _still_valid(self, done: Mapping[str, TrialRecord]) -> dict[str, TrialRecord]:
+        """What was done under the same conditions; the rest is done again."""
+        models = {model.id: model for model in self._plan.models}
+        return {
+            trial.name: record
+            for trial in self._trials
+            if (record := done.get(trial.name)) and record.digest == self._digest(trial, models[trial.model])
+        }
 
     async def _attempt(self, trial: Trial, model: EvalModel, scenario: Scenario, seed: int, digest: str) -> TrialRecord:
         for attempt in range(1, MAX_ATTEMPTS + 1):
@@ -148,7 +166,7 @@ class EvalRunner:
     def _settings(self, trial: Trial, model: EvalModel) -> dict[str, object]:
         """The model's presets, then the strategy, then the profile, then what holds for the whole run."""
         profile, strategy = self._profiles[trial.profile], self._strategies[trial.strategy]
-        presets = [PRESETS[name]() for name in model.presets]
+        presets = [PRESETS[name]() for name in model.presets if name not in strategy.without_presets]
         return dict(merge_settings(*presets, strategy.settings, profile.settings(), self._plan.settings))
 
     def _is_spent(self) -> bool:

@@ -90,9 +90,9 @@ class RubricCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
 
 class FunctionCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="check", tag="function"):
-    """A function of one's own, as `module:name`; it is given the evidence and gives None, or what is wrong."""
+    """A function of one's own, or its `module:name`; it is given the evidence and gives None, or what is wrong."""
 
-    function: str | Callable[..., Any]
+    function: Any
     name: str = ""
 
 
@@ -127,7 +127,8 @@ class Scenario(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     id: str
     title: str = ""
     tags: tuple[str, ...] = ()
-    environment: str | Callable[[JsonObject], Environment] = "workspace"
+    environment: Any = "workspace"
+    """`workspace`, a folder of tools, or a function from the setup to an Environment, also as `module:name`."""
     setup: JsonObject = field(default_factory=dict)
     instructions: str = ""
     turns: tuple[str, ...] = ()

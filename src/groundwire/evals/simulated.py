@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from groundwire.assembly import ProviderSettings, Settings, open_models
 from groundwire.contracts.messages import Message
 from groundwire.contracts.requests import ModelRequest
+from groundwire.evals.catalogue import BASELINE, SIMULATED
 from groundwire.evals.scenarios import Scenario, Suite
 from groundwire.providers.choosing import choose_answer
 from groundwire.providers.faults import Fault, ModelFaults
@@ -69,8 +70,6 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "tags": _tags,
     "empty-finals": _empty_finals,
 }
-BASELINE = "rules"
-"""The model that is none: a suite's own rules, or the built-in choice of tools by words."""
 
 
 def simulated_model(suites: Iterable[Suite], *, faults: tuple[Fault, ...] = ()) -> ScriptedModel:
@@ -96,7 +95,7 @@ async def simulated_models(suites: Iterable[Suite], *, faults: tuple[Fault, ...]
     """The same, behind a socket and a client."""
     async with Simulator(simulated_model(suites, faults=faults), keep=0) as running:
         simulated = ProviderSettings(base_url=running.openai_url, retry=RetryPolicy(first=0.0))
-        models = open_models(Settings(providers={"simulated": simulated}), environ={})
+        models = open_models(Settings(providers={SIMULATED: simulated}), environ={})
         try:
             yield models
         finally:

@@ -82,4 +82,4 @@ def _chat_profile(provider: str, model: str) -> openai_chat.Profile:
         return openai_chat.Profile(
             max_tokens_field="max_tokens", requires_reasoning_content="reasoner" in model or "v4" in model
         )
-    return openai_chat.Profile(max_tokens_field="max_tokens")
+    return openai_chat.Profile(max_tokens_field="max_tokens", takes_top_k=provider == "openrouter")

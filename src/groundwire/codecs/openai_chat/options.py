@@ -62,7 +62,8 @@ def write_sampling(sampling: Sampling, body: JsonObject, kept: JsonObject, profi
             body[name] = value
     if sampling.top_k is not None:
         if profile.takes_top_k or "_top_k" in kept:
-            body["top_k"] = sampling.top_k
+            top_k = sampling.top_k  # servers refuse 20.0
+            body["top_k"] = int(top_k) if float(top_k).is_integer() else top_k
         else:
             losses.add("option_dropped", "sampling.top_k", "The dialect has no top_k.")
     if sampling.stop:

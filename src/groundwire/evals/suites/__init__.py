@@ -1,5 +1,7 @@
-"""The suites that ship, and where one's own are found."""
+"""The suites that ship."""
 
 from groundwire.evals.suites.workspace import WORKSPACE
 
-__all__ = ["WORKSPACE"]
+SUITES = {suite.name: suite for suite in (WORKSPACE,)}
+
+__all__ = ["SUITES", "WORKSPACE"]

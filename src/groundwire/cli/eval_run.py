@@ -1,0 +1,250 @@
+"""`groundwire eval SUITE`: models, profiles and strategies tried on scenarios, into a report folder."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groundwire.cli.failures import FAILED, INTERRUPTED
+from groundwire.cli.options import TEXT, global_options, json_option
+from groundwire.cli.output import note, plural, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from groundwire.assembly import Settings
+    from groundwire.evals.evaluating import Evaluated
+    from groundwire.evals.knobs import Knobs
+    from groundwire.evals.planning import Plan
+    from groundwire.evals.reports import ReportFolder
+
+REPORTS = "reports"
+_MAY_CHANGE = frozenset({"jobs", "max_cost"})
+"""What a run that is gone on with may be told anew: none of it changes what is tried."""
+
+
+def _knob(flag: str, name: str, explanation: str, **details: Any) -> Any:
+    details.setdefault("type", TEXT)
+    return click.option(flag, name, help=explanation, **details)
+
+
+@click.command("run")
+@click.argument("suite", type=TEXT, required=False)
+@_knob(
+    "--models",
+    "models",
+    "Ids, vendors or tags; * and ! work. Default: simulated, with --live stable.",
+    metavar="FILTER",
+)
+@_knob("--profiles", "profiles", "Sampling profiles by id or tag. Default: default.", metavar="FILTER")
+@_knob("--strategies", "strategies", "Settings to compare, such as default,reliability.", metavar="FILTER")
+@_knob(
+    "--fallback-matrix",
+    "fallback_matrix",
+    "Compare the fallback for calls in text, off and on.",
+    is_flag=True,
+    type=bool,
+)
+@_knob("--scenarios", "scenarios", "Ids, tags or presets. Default: the suite's own default.", metavar="FILTER")
+@_knob("--trials", "trials", "How often each combination is tried. Default: 1.", type=click.IntRange(1, 100_000))
+@_knob("--jobs", "jobs", "How many models are tried at once. Default: 1.", type=click.IntRange(1, 64))
+@_knob("--seed", "seed", "The same seed, the same trials. Default: 1.", type=click.IntRange(0, 2**31 - 1))
+@_knob("--live", "live", "Ask real models; needs a key.", is_flag=True, type=bool)
+@_knob("--judge", "judge", "The model that answers rubrics.", metavar="MODEL")
+@_knob("--max-cost", "max_cost", "Stop when so many dollars are spent.", type=click.FloatRange(0, min_open=True))
+@_knob("--catalogue", "catalogue", "More models, profiles and strategies, as TOML or Python.", metavar="FILE")
+@click.option("--dry-run", is_flag=True, help="Show what would be tried and what it would cost.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="FOLDER", help="Go on with a run that was stopped.")
+@click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Keep results there, and use them again.")
+@click.option(
+    "--reports",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    default=REPORTS,
+    show_default=True,
+    help="Where the report's folder is made.",
+)
+@click.option(
+    "--min-pass", type=click.FloatRange(0, 1), help="Fail where a combination passes less often, such as 0.96."
+)
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@json_option
+@global_options()
+@click.pass_context
+def eval_run(
+    context: click.Context,
+    *,
+    suite: str | None,
+    fallback_matrix: bool,
+    dry_run: bool,
+    resume: Path | None,
+    cache: Path | None,
+    reports: Path,
+    min_pass: float | None,
+    quiet: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Try models on the scenarios of a suite and write a report.
+
+    SUITE is `workspace`, one of its presets such as `smoke`, or a file or folder of your own. Nobody real is asked unless
+    --live or --models says so. Flags win over the variables OPENROUTER_*. A run that is stopped, by Ctrl-C or worse, is gone
+    on with by --resume. The exit code is 1 where --min-pass is missed.
+    """
+    import asyncio
+    import os
+    from datetime import UTC, datetime
+
+    from groundwire.cli.opening import read_settings
+    from groundwire.evals.knobs import FALLBACK_MATRIX, read_knobs
+    from groundwire.evals.reaching import require_reachable
+    from groundwire.evals.reports import ReportFolder
+
+    given = {name: value for name, value in flags.items() if value is not None and value is not False}
+    if fallback_matrix:
+        if "strategies" in given:
+            raise click.UsageError("--fallback-matrix is a choice of --strategies; give one of them.")
+        given["strategies"] = FALLBACK_MATRIX
+    settings = read_settings()
+    knobs, now = read_knobs(os.environ), datetime.now(UTC)
+    if "OPENROUTER_HTTP_ADAPTER" in os.environ:
+        note("OPENROUTER_HTTP_ADAPTER chooses nothing here: there is one HTTP client for every provider.")
+    if resume is not None:
+        plan, knobs, folder = _resumed(resume, suite, given, settings, now, verbose=knobs.verbose)
+    else:
+        plan, knobs = _planned(knobs, suite, given, settings, now)
+        folder = None
+    if dry_run:
+        _show_plan(plan, as_json=as_json)
+        return
+    require_reachable(plan.models, settings, os.environ)
+    folder = folder or ReportFolder.create(reports, plan.run, now=now)
+    work = _carry_out(plan, folder, settings, knobs, cache, quiet=quiet)
+    try:
+        done = asyncio.run(work)
+    except KeyboardInterrupt:
+        note(f"\nStopped. Go on with: groundwire eval --resume {folder.path}")
+        context.exit(INTERRUPTED)
+    _tell(plan, folder, done, min_pass, as_json=as_json)
+    if min_pass is not None and (done.finished.left or _below(done, min_pass)):
+        context.exit(FAILED)
+
+
+def _planned(
+    knobs: "Knobs", suite: str | None, given: dict[str, Any], settings: "Settings", now: Any
+) -> "tuple[Plan, Knobs]":
+    from msgspec.structs import replace
+
+    from groundwire.evals.preparing import prepare
+
+    if suite is None:
+        raise click.UsageError("Name a suite, such as smoke, or a run to --resume.")
+    knobs = replace(knobs, suite=suite, **given)
+    return prepare(knobs, settings, now=now), knobs
+
+
+def _resumed(
+    path: Path, suite: str | None, given: dict[str, Any], settings: "Settings", now: Any, *, verbose: int
+) -> "tuple[Plan, Knobs, ReportFolder]":
+    from msgspec.structs import replace
+
+    from groundwire.evals.preparing import knobs_of, prepare_again
+    from groundwire.evals.reports import ReportFolder
+
+    refused = (
+        ["SUITE"] if suite is not None else [f"--{name.replace('_', '-')}" for name in given if name not in _MAY_CHANGE]
+    )
+    if refused:
+        raise click.UsageError(f"A run is gone on with as it was begun; leave {refused[0]} out.")
+    folder = ReportFolder(path)
+    begun = folder.read_run()
+    plan = prepare_again(begun, settings, now=now)
+    return plan, replace(knobs_of(begun), verbose=verbose, **given), folder
+
+
+async def _carry_out(
+    plan: "Plan", folder: "ReportFolder", settings: "Settings", knobs: "Knobs", cache: Path | None, *, quiet: bool
+) -> "Evaluated":
+    import os
+
+    from groundwire.cli.eval_progress import Meter
+    from groundwire.evals.caching import FolderCache
+    from groundwire.evals.evaluating import evaluate
+
+    meter = Meter(verbose=knobs.verbose, quiet=quiet)
+    try:
+        return await evaluate(
+            plan,
+            folder,
+            settings,
+            os.environ,
+            jobs=knobs.jobs,
+            cache=None if cache is None else FolderCache(cache),
+            max_cost=knobs.max_cost,
+            on_progress=meter,
+        )
+    finally:
+        meter.close()
+
+
+def _tell(plan: "Plan", folder: "ReportFolder", done: "Evaluated", min_pass: float | None, *, as_json: bool) -> None:
+    import os
+
+    from groundwire.evals.reports import append_step_summary, results_table
+
+    append_step_summary(folder.markdown_file.read_text(encoding="utf-8"), os.environ)
+    below = _below(done, min_pass)
+    left, reason = done.finished.left, done.finished.reason
+    if as_json:
+        print_json(
+            {
+                "folder": str(folder.path),
+                "run": plan.run,
+                "left": left,
+                "belowMinPass": below,
+                "summary": done.summary,
+            }
+        )
+    else:
+        table = results_table(plan.run, done.summary)
+        print_table(tuple(header.upper() for header in table.headers), table.rows, empty="Nothing was tried.")
+        print_text(f"\nReport: {folder.path}")
+    if left:
+        note(f"{plural(left, 'trial')} left: {reason}. Go on with: groundwire eval --resume {folder.path}")
+    for name in below:
+        note(f"below {min_pass:g}: {name}")
+
+
+def _below(done: "Evaluated", min_pass: float | None) -> list[str]:
+    from groundwire.evals.evaluating import shortfalls
+
+    cells = shortfalls(done.summary, min_pass) if min_pass is not None else ()
+    return [f"{cell.model} {cell.profile} {cell.strategy}: {cell.passed}/{cell.scored}" for cell in cells]
+
+
+def _show_plan(plan: "Plan", *, as_json: bool) -> None:
+    import asyncio
+
+    from groundwire.evals.estimating import estimate
+
+    estimates = asyncio.run(estimate(plan))
+    total = sum(one.trials for one in estimates)
+    known = [one.cost for one in estimates if one.cost is not None]
+    if as_json:
+        print_json({"run": plan.run, "trials": total, "models": estimates, "cost": sum(known)})
+        return
+    rows = (
+        (
+            one.model,
+            ", ".join(one.profiles),
+            str(one.trials),
+            str(one.tokens.input),
+            str(one.tokens.output),
+            "unknown" if one.cost is None else f"${one.cost:.4f}",
+        )
+        for one in estimates
+    )
+    print_table(("MODEL", "PROFILES", "TRIALS", "TOKENS IN", "TOKENS OUT", "ABOUT"), rows, empty="Nothing.")
+    print_text(f"\nScenarios: {', '.join(plan.run.scenarios)}")
+    print_text(f"Strategies: {', '.join(plan.run.strategies)}")
+    unknown = len(estimates) - len(known)
+    besides = f", and {plural(unknown, 'model')} without a price" if unknown else ""
+    print_text(f"{plural(total, 'trial')}, about ${sum(known):.4f}{besides}. Nobody was asked.")

@@ -1,0 +1,81 @@
+"""What a plan would take, before anybody is asked: trials, tokens and dollars.
+
+Tokens are those of each scenario carried out once by a simulated model that does everything right. Real ones think,
+stumble and repeat, so it is a guess, and rather too low.
+"""
+
+from collections import Counter
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from groundwire.assembly import Settings
+from groundwire.contracts.replies import Usage
+from groundwire.evals.catalogue import SHIPPED
+from groundwire.evals.environments import open_environment
+from groundwire.evals.planning import EvalModel, Plan
+from groundwire.evals.reaching import open_reach
+from groundwire.evals.records import Tokens, Trial
+from groundwire.evals.scenarios import RubricCheck, Scenario
+from groundwire.evals.trials import carry_out
+
+_IDEAL = next(model for model in SHIPPED.models if model.id == "perfect")
+
+
+class Estimate(Struct, frozen=True, kw_only=True, rename="camel"):
+    """For one model. `cost` is None where its price is not known."""
+
+    model: str
+    profiles: tuple[str, ...]
+    trials: int
+    tokens: Tokens
+    cost: float | None
+
+
+async def estimate(plan: Plan) -> tuple[Estimate, ...]:
+    needed = await _tokens_needed(plan)
+    return tuple(_of(model, plan, needed) for model in plan.models)
+
+
+def _of(model: EvalModel, plan: Plan, needed: dict[str, Tokens]) -> Estimate:
+    trials = list(plan.trials_of(model))
+    times = Counter(trial.scenario for trial in trials)
+    tokens = Tokens(
+        input=sum(count * needed[scenario].input for scenario, count in times.items()),
+        output=sum(count * needed[scenario].output for scenario, count in times.items()),
+    )
+    cost = None if model.prices is None else model.prices.cost_of(Usage(input=tokens.input, output=tokens.output))
+    profiles = tuple(dict.fromkeys(trial.profile for trial in trials))
+    return Estimate(model=model.id, profiles=profiles, trials=len(trials), tokens=tokens, cost=cost)
+
+
+async def _tokens_needed(plan: Plan) -> dict[str, Tokens]:
+    needed: dict[str, Tokens] = {}
+    # Judges and models that play users are left out: only what the model itself would be asked is counted.
+    scenarios = tuple(
+        replace(scenario, checks=tuple(check for check in scenario.checks if not isinstance(check, RubricCheck)))
+        for scenario in plan.scenarios
+    )
+    dry = replace(plan, models=(_IDEAL,), judge="", scenarios=tuple(one for one in scenarios if not _has_player(one)))
+    async with open_reach(dry, Settings(), {}) as reached:
+        for scenario in scenarios:
+            if _has_player(scenario):
+                needed[scenario.id] = Tokens()
+                continue
+            trial = Trial(model=_IDEAL.id, profile="default", strategy="default", scenario=scenario.id, number=1)
+            async with reached.reach(_IDEAL, scenario) as contestant:
+                record = await carry_out(trial, scenario, contestant, seed=1)
+            spoken = record.tokens
+            needed[scenario.id] = Tokens(input=spoken.input + record.steps * _declared(scenario), output=spoken.output)
+    return needed
+
+
+def _declared(scenario: Scenario) -> int:
+    """Tokens of what every request repeats and simulated models do not count: instructions and tools."""
+    tools = msgspec.json.encode([*open_environment(scenario).registry.declarations("openai")])
+    return (len(tools) + len(scenario.instructions)) // 4
+
+
+def _has_player(scenario: Scenario) -> bool:
+    return scenario.user is not None and bool(scenario.user.model or scenario.user.role)

@@ -1,0 +1,200 @@
+"""Suites by the name of one that ships, or from a file or folder of one's own: YAML, JSON, TOML or Python.
+
+Everything is checked before the first trial: names, types, patterns, settings, and that functions and folders are there.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.shapes import did_you_mean, plain_members, read_as
+from groundwire.evals.environments import BUILT_IN
+from groundwire.evals.files import SUFFIXES, importable, read_plain, run_python
+from groundwire.evals.graders.grading import load_function
+from groundwire.evals.scenarios import FunctionCheck, Scenario, Suite, TextCheck
+from groundwire.evals.suites import SUITES, WORKSPACE
+from groundwire.runtime.runs.options import RunLimits
+from groundwire.runtime.runs.settings import read_settings
+
+_ID = re.compile(r"[\w./:-]+")
+_PLACES = f"{', '.join(BUILT_IN)}, a folder of tools, or module:name"
+_HINT = "docs/guides/evals.md shows a scenario"
+
+
+class _SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What a file of data may say. `baseline` is a function, as `module:name`."""
+
+    name: str = ""
+    title: str = ""
+    scenarios: tuple[Scenario, ...] = ()
+    presets: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    baseline: str = ""
+
+
+def find_suite(name: str) -> tuple[Suite, str]:
+    """The suite of that name or path, and the scenarios that are meant: a preset of the workspace stands for both."""
+    if name in SUITES:
+        return SUITES[name], ""
+    if name in WORKSPACE.presets and not Path(name).exists():
+        return WORKSPACE, name
+    path = Path(name)
+    if path.exists():
+        return load_suite(path), ""
+    known = [*SUITES, *WORKSPACE.presets]
+    hint = did_you_mean(name, known) or f"there are {', '.join(known)}, or give a file or folder"
+    raise ConfigError(f"There is no suite {name!r}, and no file of that name.", hint=hint)
+
+
+def load_suite(path: str | Path) -> Suite:
+    """All suites of a folder are one."""
+    path = Path(path)
+    if not path.is_dir():
+        return _checked(_load_file(path), str(path))
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
+    parts = [(file, _load_file(file)) for file in files if _is_suite(file)]
+    if not parts:
+        raise ConfigError(f"{path}: there is no suite in it.", hint=f"files that end in {', '.join(SUFFIXES)}")
+    owners: dict[str, Path] = {}
+    for file, part in parts:
+        for scenario in part.scenarios:
+            if scenario.id in owners:
+                raise ConfigError(f"{file}: the scenario {scenario.id!r} is in {owners[scenario.id].name} too.")
+            owners[scenario.id] = file
+    baselines = [part.baseline for _, part in parts if part.baseline is not None]
+    presets: dict[str, tuple[str, ...]] = {}
+    for _, part in parts:
+        for name, members in part.presets.items():
+            presets[name] = (*presets.get(name, ()), *members)
+    joined = Suite(
+        name=path.resolve().name,
+        scenarios=tuple(scenario for _, part in parts for scenario in part.scenarios),
+        presets=presets,
+        baseline=baselines[0] if baselines else None,
+    )
+    return _checked(joined, str(path))
+
+
+def _is_suite(file: Path) -> bool:
+    """Python beside suites may hold their functions."""
+    if file.suffix.lower() != ".py":
+        return True
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return re.search(r"^(SUITE|scenarios)\b", text, re.MULTILINE) is not None
+
+
+def _load_file(file: Path) -> Suite:
+    if file.suffix.lower() == ".py":
+        return _from_python(run_python(file), file)
+    values = read_plain(file)
+    if isinstance(values, list):
+        values = {"scenarios": values}
+    if not isinstance(values, dict):
+        raise ConfigError(f"{file}: it holds neither a list of scenarios nor a suite.", hint=_HINT)
+    return _from_values(values, file)
+
+
+def _from_values(values: Mapping[str, JsonValue], file: Path) -> Suite:
+    read = read_as(_SuiteFile, plain_members(values, str(file)), str(file), _HINT)
+    with importable(file.parent):
+        baseline = _function(read.baseline, f"{file}: baseline") if read.baseline else None
+        scenarios = tuple(_resolved(scenario, file) for scenario in read.scenarios)
+    return Suite(
+        name=read.name or file.stem, title=read.title, scenarios=scenarios, presets=read.presets, baseline=baseline
+    )
+
+
+def _from_python(found: Mapping[str, Any], file: Path) -> Suite:
+    suite = found.get("SUITE")
+    if suite is not None and not isinstance(suite, Suite):
+        raise ConfigError(f"{file}: SUITE is no Suite.", hint="SUITE = Suite(name=…, scenarios=(…))")
+    if suite is None:
+        scenarios = found.get("scenarios")
+        if not isinstance(scenarios, (list, tuple)) or not all(isinstance(one, Scenario) for one in scenarios):
+            raise ConfigError(f"{file}: it defines neither SUITE nor a list of scenarios.", hint=_HINT)
+        suite = Suite(name=file.stem, scenarios=tuple(scenarios))
+    with importable(file.parent):
+        return replace(suite, scenarios=tuple(_resolved(scenario, file) for scenario in suite.scenarios))
+
+
+def _resolved(scenario: Scenario, file: Path) -> Scenario:
+    """With functions in the place of their names; folders begin where the file is."""
+    where = f"{file}: {scenario.id}"
+    checks = tuple(
+        replace(check, function=_function(check.function, f"{where}: checks"))
+        if isinstance(check, FunctionCheck)
+        else check
+        for check in scenario.checks
+    )
+    return replace(scenario, checks=checks, environment=_environment(scenario.environment, file, where))
+
+
+def _environment(kind: Any, file: Path, where: str) -> Any:
+    if kind in BUILT_IN or callable(kind):
+        return kind
+    if not isinstance(kind, str):
+        raise ConfigError(f"{where}: environment: it must be text", hint=_PLACES)
+    folder = file.parent / kind
+    if folder.is_dir():
+        return str(folder)
+    if ":" in kind:
+        return _function(kind, f"{where}: environment")
+    raise ConfigError(f"{where}: environment: there is no folder {kind!r}", hint=_PLACES)
+
+
+def _function(named: Any, where: str) -> Callable[..., Any]:
+    if callable(named):
+        function: Callable[..., Any] = named
+        return function
+    if not isinstance(named, str):
+        raise ConfigError(f"{where}: a function is named as module:name")
+    try:
+        return load_function(named)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def _checked(suite: Suite, source: str) -> Suite:
+    if not suite.scenarios:
+        raise ConfigError(f"{source}: there is no scenario in it.", hint=_HINT)
+    seen: set[str] = set()
+    for scenario in suite.scenarios:
+        where = f"{source}: {scenario.id!r}"
+        if not _ID.fullmatch(scenario.id):
+            raise ConfigError(f"{where} is no id", hint="letters, digits and _ . / : -")
+        if scenario.id in seen:
+            raise ConfigError(f"{where} is there twice")
+        seen.add(scenario.id)
+        if not scenario.turns and scenario.user is None:
+            raise ConfigError(f"{where}: nobody says anything", hint="turns, or a user")
+        _check_inner(scenario, where)
+    for preset, members in suite.presets.items():
+        for name in members:
+            if name not in seen:
+                hint = did_you_mean(name, seen)
+                raise ConfigError(f"{source}: presets.{preset}: there is no scenario {name!r}", hint=hint)
+    return suite
+
+
+def _check_inner(scenario: Scenario, where: str) -> None:
+    """What only turns out to be wrong when it is used."""
+    patterns: Iterable[str | None] = (
+        *(check.matches for check in scenario.checks if isinstance(check, TextCheck)),
+        *(pattern for pattern, _ in (scenario.user.rules if scenario.user is not None else ())),
+    )
+    for pattern in patterns:
+        try:
+            re.compile(pattern or "")
+        except re.error as error:
+            raise ConfigError(f"{where}: {pattern!r} is no pattern: {error}") from None
+    limits: JsonObject = plain_members(scenario.limits, f"{where}: limits")
+    try:
+        read_settings(scenario.settings)
+        read_as(RunLimits, limits, "limits")
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
