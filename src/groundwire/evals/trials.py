@@ -16,7 +16,6 @@ from groundwire.agent import Agent, RunResult
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError, GroundwireError
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.messages import Item
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.requests import Sampling
 from groundwire.contracts.runs import Outcome
@@ -24,7 +23,7 @@ from groundwire.evals.environments import open_environment
 from groundwire.evals.graders import Evidence, grade
 from groundwire.evals.graders.rubrics import JudgeFailed, Judges
 from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord
-from groundwire.evals.scenarios import OutcomeCheck, Scenario
+from groundwire.evals.scenarios import OutcomeCheck, Scenario, said_before
 from groundwire.evals.users import UserFailed, user_turns
 from groundwire.providers.scripted import SCRIPT_ERROR
 from groundwire.runtime.runs.presets import merge_settings
@@ -90,7 +89,7 @@ async def _converse(
     sampling = msgspec.structs.replace(contestant.sampling, seed=seed)
     results: list[RunResult] = []
     said: list[tuple[str, str]] = []
-    history: tuple[Item, ...] = ()
+    history = said_before(scenario)
     began = time.perf_counter()
     agent = Agent(
         contestant.name,
