@@ -18,6 +18,7 @@ from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.runs import Outcome, Plan, Planned
 from groundwire.evals.scenarios import CallsCheck, Check, ExpectedCall, OutcomeCheck, RubricCheck, Scenario, TextCheck
 from groundwire.evals.stubs import StubAnswer, StubError, StubSetup, StubTool
+from groundwire.evals.writing import write_suite
 from groundwire.providers.scripts import Answer, Ask
 from groundwire.runtime.arguments import kept_id
 from groundwire.runtime.runs.comparing import call_key, read_raw
@@ -28,6 +29,10 @@ from groundwire.runtime.runs.traces import Asked, Trace
 TextMode: TypeAlias = Literal["exact", "judged", "none"]
 """How the final text counts: word for word, by its meaning, or not at all."""
 
+_HEAD = """Recorded of run {run}, which asked {model}. Its tools answer from the record, and nothing is carried out.
+
+Doing the same again is right. Take away what does not matter: a call that another model may do without, arguments that
+may be others, words that need not be these (`contains` and `matches` ask for less than `equals`)."""
 _OPEN = frozenset({Outcome.AWAITING_APPROVAL, Outcome.CLIENT_CALLS, Outcome.PROVIDER_ERROR, Outcome.CANCELLED})
 _MASKS = ("tool_allowlist", "tool_denylist")
 
@@ -56,6 +61,13 @@ def scenario_of(trace: Trace, *, text: TextMode = "exact") -> Scenario:
         checks=(*_checks(trace, ended.outcome), *_text_check(ended.text, text)),
         ideal=tuple(_ideal(trace, {tool.name for tool in plan.tools if isinstance(tool, FunctionTool)})),
     )
+
+
+def recorded_suite(trace: Trace, *, text: TextMode = "exact") -> str:
+    """The scenario as a suite of its own, in YAML."""
+    run = trace.run
+    head = _HEAD.format(run=run.run_id, model=run.model)
+    return write_suite(run.run_id, "", [("", scenario_of(trace, text=text))], head=head)
 
 
 def _plan(trace: Trace) -> Plan:
