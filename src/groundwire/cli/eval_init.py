@@ -1,5 +1,6 @@
 """`groundwire eval init`: a first suite for one's own tools."""
 
+import os
 from pathlib import Path
 
 import click
@@ -35,7 +36,8 @@ def eval_init(tools_dir: str, folder: Path, *, force: bool) -> None:
 
     registry = read_tools(tools_dir, None)
     file = folder / SUITE
-    text = initial_suite(registry, tools=tools_dir, file=str(file))
+    seen_from_there = Path(os.path.relpath(tools_dir, folder)).as_posix()
+    text = initial_suite(registry, tools=seen_from_there, file=str(file))
     write_new(file, text, force=force)
     if not len(registry):
         note(f"There is no tool in {tools_dir}; the suite only talks.")

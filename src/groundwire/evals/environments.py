@@ -14,6 +14,8 @@ from groundwire.evals.stubs import StubEnvironment
 from groundwire.evals.workspace import ALLOWED, MemoryWorkspace, workspace_tools
 from groundwire.registry import Registry
 
+BUILT_IN = ("workspace", "stubs")
+
 
 class OpenEnvironment(Struct):
     registry: Registry

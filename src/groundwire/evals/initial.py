@@ -31,7 +31,7 @@ _FORBIDDEN = "A tool is there and may not be used, whatever the user says."
 
 
 def initial_suite(registry: Registry, *, tools: str, file: str) -> str:
-    """The suite's YAML. `tools` is the folder of the registry and `file` where the suite will be."""
+    """The suite's YAML. `file` is where it will be, and `tools` the folder of the registry, seen from there."""
     made: list[tuple[Tool, JsonObject]] = []
     left: list[str] = []
     for tool in registry:

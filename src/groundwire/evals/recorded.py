@@ -7,7 +7,6 @@ what the run held: whether that may be shown to others is for whoever keeps the 
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
 from groundwire.contracts.canonical import JsonObject
@@ -16,6 +15,7 @@ from groundwire.contracts.messages import CallItem, Item, Message, ResultItem, T
 from groundwire.contracts.requests import FunctionTool
 from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.runs import Outcome, Plan, Planned
+from groundwire.evals.records import as_json
 from groundwire.evals.scenarios import CallsCheck, Check, ExpectedCall, OutcomeCheck, RubricCheck, Scenario, TextCheck
 from groundwire.evals.stubs import StubAnswer, StubError, StubSetup, StubTool
 from groundwire.evals.writing import write_suite
@@ -54,10 +54,10 @@ def scenario_of(trace: Trace, *, text: TextMode = "exact") -> Scenario:
         environment="stubs",
         setup=_setup(plan, trace),
         instructions=plan.instructions,
-        history=tuple(map(msgspec.to_builtins, _shared(said[:-1]))),
+        history=tuple(map(as_json, _shared(said[:-1]))),
         turns=(_words(said[-1:], run_id),),
         settings=_settings(options),
-        limits=msgspec.to_builtins(options.limits),
+        limits=as_json(options.limits),
         checks=(*_checks(trace, ended.outcome), *_text_check(ended.text, text)),
         ideal=tuple(_ideal(trace, {tool.name for tool in plan.tools if isinstance(tool, FunctionTool)})),
     )
@@ -83,8 +83,7 @@ def _setup(plan: Plan, trace: Trace) -> JsonObject:
         for tool in plan.tools
         if isinstance(tool, FunctionTool)
     )
-    setup: JsonObject = msgspec.to_builtins(StubSetup(tools=tools, answers=tuple(_answers(trace))))
-    return setup
+    return as_json(StubSetup(tools=tools, answers=tuple(_answers(trace))))
 
 
 def _answers(trace: Trace) -> Iterator[StubAnswer]:

@@ -130,6 +130,12 @@ class EvalRun(Struct, frozen=True, kw_only=True, rename="camel"):
     """By model, what a reader of the tables should know of it: presets that are on, for instance."""
 
 
+def as_json(value: Struct) -> JsonObject:
+    """A value as whoever reads it from a file has it: with lists, where Python has tuples."""
+    plain: JsonObject = msgspec.json.decode(msgspec.json.encode(value))
+    return plain
+
+
 encode_record = msgspec.json.Encoder().encode
 decode_record = msgspec.json.Decoder(TrialRecord).decode
 encode_run = msgspec.json.Encoder().encode

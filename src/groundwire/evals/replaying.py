@@ -15,7 +15,7 @@ from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, ResultItem
 from groundwire.contracts.ports import Provider
-from groundwire.evals.records import Blame, CallTrace, EvalRun, Finding, Status, Tokens, Trial, TrialRecord
+from groundwire.evals.records import Blame, CallTrace, EvalRun, Finding, Status, Tokens, Trial, TrialRecord, as_json
 from groundwire.evals.trials import blame_for, traced
 from groundwire.replays import Changes, replay_run
 from groundwire.runtime.runs.comparing import Difference
@@ -113,7 +113,7 @@ def record_of(trial: Trial, report: ReplayReport, *, latency_ms: float = 0.0, st
         text=report.text,
         steps=report.steps,
         calls=tuple(_calls(report)),
-        conversation=tuple(msgspec.to_builtins(item) for item in report.items),
+        conversation=tuple(map(as_json, report.items)),
         latency_ms=latency_ms,
         tokens=Tokens(input=report.usage.input, output=report.usage.output),
         cost=report.cost,

@@ -96,6 +96,12 @@ class StubEnvironment:
         return stub
 
 
+def placed(setup: JsonObject, folder: Path) -> JsonObject:
+    """The setup of a scenario that was read from a file in this folder: its folder of tools begins there."""
+    tools = setup.get("tools")
+    return {**setup, "tools": str(folder / tools)} if isinstance(tools, str) else setup
+
+
 def declared_in(folder: Path) -> tuple[StubTool, ...]:
     """What the tools of a folder tell a model of themselves."""
     if not folder.is_dir():

@@ -24,7 +24,7 @@ from groundwire.contracts.runs import Outcome
 from groundwire.evals.environments import open_environment
 from groundwire.evals.graders import Evidence, grade
 from groundwire.evals.graders.rubrics import JudgeFailed, Judges
-from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord
+from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord, as_json
 from groundwire.evals.scenarios import OutcomeCheck, Scenario, said_before
 from groundwire.evals.users import UserFailed, user_turns
 from groundwire.providers.scripted import SCRIPT_ERROR
@@ -125,7 +125,7 @@ def _evidence(scenario: Scenario, results: list[RunResult], state: Any, latency:
         text=last.text if last is not None else "",
         calls=tuple(traced(made.call, made.result) for result in results for made in result.calls),
         state=state,
-        conversation=tuple(msgspec.json.decode(msgspec.json.encode(last.history if last is not None else ()))),
+        conversation=tuple(map(as_json, last.history)) if last is not None else (),
         instructions=scenario.instructions,
         steps=sum(result.steps for result in results),
         latency_ms=latency,

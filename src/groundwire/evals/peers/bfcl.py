@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -19,6 +18,7 @@ from groundwire.contracts.tools import wire_name
 from groundwire.evals.peers.answers import AnyCall, PossibleAnswer, PossibleAnswers, first_choice
 from groundwire.evals.peers.reading import Located, read_values
 from groundwire.evals.peers.schemas import SchemaFault, to_json_schema
+from groundwire.evals.records import as_json
 from groundwire.evals.scenarios import CallsCheck, Check, FunctionCheck, OutcomeCheck, Scenario, Suite
 from groundwire.evals.stubs import EVERY_TOOL, StubAnswer, StubSetup, StubTool
 from groundwire.providers.choosing import arguments_for
@@ -127,9 +127,9 @@ def _scenario(
         id=asked.id,
         tags=("bfcl", category),
         environment="stubs",
-        setup=msgspec.to_builtins(StubSetup(tools=tools, answers=(_ANSWER,))),
+        setup=as_json(StubSetup(tools=tools, answers=(_ANSWER,))),
         instructions=instructions,
-        history=tuple(msgspec.to_builtins(say(said.role, said.content)) for said in history),
+        history=tuple(as_json(say(said.role, said.content)) for said in history),
         turns=(last.content,),
         limits={"max_steps": 1, "max_repairs": 0},
         checks=(check, OutcomeCheck(equals="step_limit" if is_answer else "completed")),

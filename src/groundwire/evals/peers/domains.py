@@ -159,11 +159,13 @@ def _policy(folder: Path) -> str:
 def _database(folder: Path) -> bytes:
     """As JSON: reading it again is the fastest way to copy it."""
     if (file := folder / "db.toml").is_file() and not (folder / "db.json").is_file():
+        text = read_text(file)
         try:
-            return dump_json(_plain(tomllib.loads(read_text(file))))
+            return dump_json(_plain(tomllib.loads(text)))
         except tomllib.TOMLDecodeError as error:
             found = re.search(r"at line (\d+)", str(error))
-            raise ConfigError(f"{file}:{found[1] if found else 1}: it is not TOML: {error}.") from None
+            line = found[1] if found else text.count("\n") + 1  # else it is at the end
+            raise ConfigError(f"{file}:{line}: it is not TOML: {error}.") from None
         except (InvalidJson, RecursionError) as error:
             raise ConfigError(f"{file}:1: JSON could not say this: {error}.") from None
     database = read_value(folder / "db.json")
@@ -195,16 +197,31 @@ def _module(folder: Path, name: str) -> ModuleType:
 
 
 def _toolkit(module: ModuleType) -> type[Any]:
+    """The one class that has tools. One that others are made from is none itself."""
     own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == module.__name__]
-    found = [kind for kind in own if not kind.__name__.startswith("_") and _tool_names(kind)]
+    found = [kind for kind in own if _marked(kind)] or [kind for kind in own if _takes_database(kind)]
+    found = [kind for kind in found if not any(kind in other.__mro__[1:] for other in found)]
     if len(found) != 1:
         many = ", ".join(kind.__name__ for kind in found) or "none"
-        raise ConfigError(f"{module.__file__}: it has to have one class of tools, and has {many}.")
+        raise ConfigError(
+            f"{module.__file__}:1: it has to have one class of tools, and has {many}.",
+            hint="a class whose __init__ takes db, and whose methods are the tools",
+        )
     return found[0]
 
 
 def _tool_names(kind: type[Any]) -> tuple[str, ...]:
     """Methods that are marked as tools, as τ²-bench marks them; all that are public, where none is."""
-    methods = {name: method for name, method in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
-    marked = tuple(name for name, method in methods.items() if hasattr(method, _MARK))
-    return marked or tuple(name for name in methods if not name.startswith("assert_"))
+    return _marked(kind) or tuple(name for name in _methods(kind) if not name.startswith("assert_"))
+
+
+def _marked(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(name for name, method in _methods(kind).items() if hasattr(method, _MARK))
+
+
+def _methods(kind: type[Any]) -> dict[str, Callable[..., Any]]:
+    return {name: method for name, method in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
+
+
+def _takes_database(kind: type[Any]) -> bool:
+    return inspect.isfunction(kind.__init__) and "db" in inspect.signature(kind.__init__).parameters

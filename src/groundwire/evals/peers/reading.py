@@ -104,9 +104,9 @@ def _value(text: str, place: int, file: Path, line: int) -> tuple[JsonValue, int
 
 
 def _line_of(text: str, error: InvalidJson) -> int:
-    """msgspec says at which byte it stopped."""
+    """msgspec says at which byte it stopped, unless that was the end."""
     found = re.search(r"byte (\d+)", str(error))
-    return text.encode().count(b"\n", 0, int(found[1])) + 1 if found else 1
+    return text.encode().count(b"\n", 0, int(found[1]) if found else len(text.encode())) + 1
 
 
 def _not_json(file: Path, line: int, error: Any) -> ConfigError:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 from msgspec import Struct
 
 from groundwire.contracts.calls import ToolCall
@@ -21,7 +20,7 @@ from groundwire.contracts.tools import wire_name
 from groundwire.evals.graders.evidence import Evidence
 from groundwire.evals.peers.domains import Domain, OpenDomain, changes_between
 from groundwire.evals.peers.reading import Located, read_value, read_values
-from groundwire.evals.records import Finding
+from groundwire.evals.records import Finding, as_json
 from groundwire.evals.scenarios import (
     CallsCheck,
     Check,
@@ -241,9 +240,9 @@ def _scenario(domain: Domain, task: Task, line: Located, user: str) -> Scenario:
         title=_purpose(task),
         tags=("tau", domain.name),
         environment=_environment(domain, task),
-        setup={"domain": repr(domain), "task": msgspec.to_builtins(task)},
+        setup={"domain": repr(domain), "task": as_json(task)},
         instructions=f"{_INSTRUCTIONS}{_ALONE if alone else ''}\n\n<policy>\n{domain.policy.strip()}\n</policy>",
-        history=tuple(msgspec.to_builtins(item) for item in _history(task.start.message_history or ())),
+        history=tuple(map(as_json, _history(task.start.message_history or ()))),
         turns=(task.ticket or _role(task),) if alone else (),
         user=None if alone else played,
         checks=tuple(_checks(domain, task)),
