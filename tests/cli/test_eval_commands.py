@@ -11,7 +11,8 @@ from groundwire.cli.eval_init import eval_init
 from groundwire.cli.eval_record import eval_record
 from groundwire.cli.eval_replay import eval_replay
 from groundwire.contracts.errors import NotFound
-from groundwire.evals.records import decode_record, decode_run
+from groundwire.evals.comparing import compare
+from groundwire.evals.reports import ReportFolder, newest_report
 from groundwire.testing import Answer, Ask
 
 WEATHER = Answer(calls=(Ask("get_weather", {"city": "Oslo"}),))
@@ -103,9 +104,17 @@ def test_runs_that_come_out_the_same_pass_and_are_on_record(weather_run, script)
     (folder,) = Path("out").iterdir()
     assert replayed.exit_code == 0, replayed.output
     assert replayed.stdout == (f"{weather_run} · 1: passed\n1 of 1 replay came out the same. Report: {folder}\n")
-    planned = decode_run((folder / "run.json").read_bytes())
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "junit.xml",
+        "report.html",
+        "report.md",
+        "run.json",
+        "summary.json",
+        "trials.jsonl",
+    ]
+    planned = ReportFolder(folder).read_run()
     assert (planned.suite, planned.models, planned.scenarios) == ("replay", ("sim/new",), (weather_run,))
-    (record,) = map(decode_record, (folder / "trials.jsonl").read_bytes().splitlines())
+    (record,) = ReportFolder(folder).read_records()
     assert (record.trial.strategy, record.passed) == ("replay", True)
 
 
@@ -135,3 +144,12 @@ def test_a_replay_needs_something_new(weather_run):
 def test_a_run_that_is_not_there_leaves_no_report(project):
     assert isinstance(run(eval_replay, "nowhere", "--model", "sim/new").exception, NotFound)
     assert not Path("reports").exists()
+
+
+def test_two_replays_are_compared_as_any_evaluations_are(weather_run, script):
+    good = [{"calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]}, "It is fine."]
+    for name, answers in (("a", good), ("b", ["It is fine."])):
+        script(*answers)
+        run(eval_replay, weather_run, "--model", f"sim/{name}", "--trials", "10", "--reports", name)
+    sides = [newest_report(name).read_records() for name in ("a", "b")]
+    assert compare(*sides, labels=("a", "b")).sentence == f"b is worse at {weather_run}; 95 % sure"

@@ -12,7 +12,7 @@ from groundwire.cli.replay import read_instructions
 
 if TYPE_CHECKING:
     from groundwire.assembly import Runtime, Settings
-    from groundwire.evals.records import EvalRun, TrialRecord
+    from groundwire.evals.records import TrialRecord
     from groundwire.replays import Changes
 
 MOST_TRIALS = 1000
@@ -104,38 +104,24 @@ async def _replay(
 ) -> "tuple[Path, tuple[TrialRecord, ...]]":
     from groundwire import __version__
     from groundwire.assembly import open_models
-    from groundwire.evals.records import encode_record
     from groundwire.evals.replaying import plan_replays, replay_trials
+    from groundwire.evals.reports import ReportFolder, write_report
 
-    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    run = await plan_replays(runtime, run_ids, changes, eval_id=now, trials=trials, tenant=tenant, version=__version__)
-    folder = _new_report(reports, run)
+    now = datetime.now(UTC)
+    run = await plan_replays(
+        runtime, run_ids, changes, eval_id=f"{now:%Y%m%dT%H%M%SZ}", trials=trials, tenant=tenant, version=__version__
+    )
     models = open_models(settings)
     try:
-        with (folder / "trials.jsonl").open("ab") as file:
-
-            def keep(record: "TrialRecord") -> None:
-                file.write(encode_record(record) + b"\n")
-                file.flush()
-
+        folder = ReportFolder.create(reports, run, now=now)
+        with folder.open_trials() as kept:
             records = await replay_trials(
-                runtime, run, changes, models, price=models.cost_of, tenant=tenant, on_record=keep
+                runtime, run, changes, models, price=models.cost_of, tenant=tenant, on_record=kept.append
             )
     finally:
         await models.close()
-    return folder, records
-
-
-def _new_report(reports: Path, run: "EvalRun") -> Path:
-    from groundwire.evals.records import encode_run
-
-    number, folder = 1, reports / run.run_id
-    while folder.exists():
-        number += 1
-        folder = reports / f"{run.run_id}-{number}"
-    folder.mkdir(parents=True)
-    (folder / "run.json").write_bytes(encode_run(run))
-    return folder
+    write_report(folder, run, records)
+    return folder.path, records
 
 
 def _tell(record: "TrialRecord") -> str:
