@@ -38,10 +38,19 @@ def test_words_that_yaml_takes_for_something_else_stay_words(word):
     assert yaml.safe_load(text)["scenarios"][0]["setup"] == {word: word}
 
 
-def test_lines_stay_lines_for_people():
-    _, text = written(instructions="First.\n\n  Second.\nThird.")
-    assert "    instructions: |-\n      First.\n\n        Second.\n      Third.\n" in text
-    assert yaml.safe_load(text)["scenarios"][0]["instructions"] == "First.\n\n  Second.\nThird."
+@pytest.mark.parametrize(("ending", "style"), [("", "|-"), ("\n", "|")])
+def test_lines_stay_lines_for_people(ending, style):
+    words = f"First.\n\n  Second.\nThird.{ending}"
+    _, text = written(instructions=words)
+    assert f"    instructions: {style}\n      First.\n\n        Second.\n      Third.\n" in text
+    assert yaml.safe_load(text)["scenarios"][0]["instructions"] == words
+
+
+@pytest.mark.parametrize("words", ["\n", "a\n", "a\n\n", "a\n\n\n", "\na", " a\nb", "a\nb ", "a\n\tb", "a\n b\n\n"])
+def test_whatever_lines_there_are_they_are_read_back(words):
+    _, text = written(instructions=words, setup={"inner": {"words": words}})
+    (read,) = yaml.safe_load(text)["scenarios"]
+    assert (read["instructions"], read["setup"]["inner"]["words"]) == (words, words)
 
 
 def test_defaults_are_left_out_and_checks_have_their_names():

@@ -82,14 +82,14 @@ def _member(begun: str, value: Any, indent: str) -> Iterator[str]:
         yield begun
         yield from _block(value, indent + _STEP)
     elif isinstance(value, str) and _reads_as_block(value):
-        yield f"{begun} |-"
-        yield from (f"{indent}{_STEP}{line}" if line else "" for line in value.split("\n"))
+        yield begun + (" |" if value.endswith("\n") else " |-")
+        yield from (f"{indent}{_STEP}{line}" if line else "" for line in value.removesuffix("\n").split("\n"))
     else:
         yield f"{begun} {_scalar(value)}"
 
 
 def _reads_as_block(text: str) -> bool:
-    lines = text.split("\n")
+    lines = text.removesuffix("\n").split("\n")
     return (
         len(lines) > 1
         and all(line.isprintable() and line == line.rstrip() for line in lines)
