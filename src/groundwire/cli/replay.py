@@ -69,7 +69,7 @@ def replay(
         settings = read_settings()
         changes = Changes(
             model=model,
-            instructions=None if instructions is None else _read_text(instructions),
+            instructions=None if instructions is None else read_instructions(instructions),
             registry=None if tools is None else Registry.build(tools),
             execute=execute,
         )
@@ -98,7 +98,7 @@ async def _replay(
         await models.close()
 
 
-def _read_text(file: Path) -> str:
+def read_instructions(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""Where a scenario takes place: the built-in workspace, a folder of tools, or a function of one's own."""
+"""Where a scenario takes place: the built-in workspace, stubs, a folder of tools, or a function of one's own."""
 
 import copy
 from collections.abc import Callable
@@ -10,10 +10,11 @@ from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.evals.graders.grading import load_function
 from groundwire.evals.scenarios import Environment, Scenario
+from groundwire.evals.stubs import StubEnvironment
 from groundwire.evals.workspace import ALLOWED, MemoryWorkspace, workspace_tools
 from groundwire.registry import Registry
 
-BUILT_IN = ("workspace",)
+BUILT_IN = ("workspace", "stubs")
 
 
 class OpenEnvironment(Struct):
@@ -28,6 +29,8 @@ def open_environment(scenario: Scenario) -> OpenEnvironment:
     if kind == "workspace":
         workspace = MemoryWorkspace(copy.deepcopy(scenario.setup))
         return OpenEnvironment(workspace_tools(workspace), workspace.read, ALLOWED)
+    if kind == "stubs":
+        return _made(StubEnvironment(scenario.setup))
     if not isinstance(kind, str):
         return _made(kind(scenario.setup))
     if ":" in kind and not Path(kind).exists():
@@ -36,7 +39,7 @@ def open_environment(scenario: Scenario) -> OpenEnvironment:
     if not folder.is_dir():
         raise ConfigError(
             f"The environment {kind!r} of {scenario.id} is not there.",
-            hint="workspace, a folder of tools, or module:name",
+            hint="workspace, stubs, a folder of tools, or module:name",
         )
     return OpenEnvironment(Registry.build(folder), lambda: None)
 

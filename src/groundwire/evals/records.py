@@ -132,6 +132,12 @@ class EvalRun(Struct, frozen=True, kw_only=True, rename="camel"):
     """The knobs as they were set, from which the same plan can be made again. No key is among them."""
 
 
+def as_json(value: Struct) -> JsonObject:
+    """A value as whoever reads it from a file has it: with lists, where Python has tuples."""
+    plain: JsonObject = msgspec.json.decode(msgspec.json.encode(value))
+    return plain
+
+
 encode_record = msgspec.json.Encoder().encode
 decode_record = msgspec.json.Decoder(TrialRecord).decode
 encode_run = msgspec.json.Encoder().encode

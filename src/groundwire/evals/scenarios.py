@@ -6,9 +6,12 @@ In a file as YAML, JSON or TOML, or in Python with the same names. It knows noth
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.messages import Item
 from groundwire.providers.faults import Fault
 from groundwire.providers.scripts import Answer
 from groundwire.registry import Registry
@@ -111,7 +114,10 @@ class Environment(Protocol):
 
 
 class SimulatedUser(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Somebody who talks with the model: lines by rules on what it said last, or another model in a role."""
+    """Somebody who talks with the model: lines by rules on what it said last, or another model in a role.
+
+    Who has a role is played by `model`; by the evaluation's judge, where none is named.
+    """
 
     rules: tuple[tuple[str, str], ...] = ()
     otherwise: str = ""
@@ -128,9 +134,11 @@ class Scenario(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     title: str = ""
     tags: tuple[str, ...] = ()
     environment: Any = "workspace"
-    """`workspace`, a folder of tools, or a function from the setup to an Environment, also as `module:name`."""
+    """`workspace`, `stubs`, a folder of tools, or a function from the setup to an Environment, also as `module:name`."""
     setup: JsonObject = field(default_factory=dict)
     instructions: str = ""
+    history: tuple[JsonObject, ...] = ()
+    """What was said before the first turn, as canonical items; it is given, and not judged."""
     turns: tuple[str, ...] = ()
     user: SimulatedUser | None = None
     settings: JsonObject = field(default_factory=dict)
@@ -141,6 +149,14 @@ class Scenario(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     ideal: tuple[Answer, ...] = ()
     faults: tuple[Fault, ...] = ()
     """What goes wrong between a simulated model and us, request by request; nothing happens to real ones."""
+
+
+def said_before(scenario: Scenario) -> tuple[Item, ...]:
+    """The scenario's history as the model is given it."""
+    try:
+        return msgspec.convert(scenario.history, tuple[Item, ...])
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"The history of {scenario.id} is no conversation: {error}") from None
 
 
 class Suite(Struct, frozen=True, kw_only=True):

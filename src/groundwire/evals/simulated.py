@@ -5,17 +5,17 @@ chance does. They are served over a real socket in OpenAI's dialect, so that eve
 """
 
 import random
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
 from msgspec.structs import replace
 
 from groundwire.assembly import ProviderSettings, Settings, open_models
-from groundwire.contracts.messages import Message
+from groundwire.contracts.messages import Item, Message
 from groundwire.contracts.requests import ModelRequest
 from groundwire.evals.catalogue import BASELINE, SIMULATED
-from groundwire.evals.scenarios import Scenario, Suite
+from groundwire.evals.scenarios import Scenario, Suite, said_before
 from groundwire.providers.choosing import choose_answer
 from groundwire.providers.faults import Fault, ModelFaults
 from groundwire.providers.retries import RetryPolicy
@@ -74,10 +74,16 @@ BEHAVIOURS: dict[str, Behaviour] = {
 
 def simulated_model(suites: Iterable[Suite], *, faults: tuple[Fault, ...] = ()) -> ScriptedModel:
     """What all of the simulated models say, by the name that is asked for."""
-    known = {scenario.turns[0]: (scenario, suite) for suite in suites for scenario in suite.scenarios if scenario.turns}
+    known = {
+        (*_said_by_user(said_before(scenario)), scenario.turns[0]): (scenario, suite)
+        for suite in suites
+        for scenario in suite.scenarios
+        if scenario.turns
+    }
 
     def answer(request: ModelRequest) -> Answer:
-        found = known.get(_first_words(request))
+        said = _said_by_user(request.items)
+        found = next((known[begun] for end in range(len(said), 0, -1) if (begun := said[:end]) in known), None)
         name = request.model.rpartition("/")[2]
         if name == BASELINE or found is None:
             baseline = found[1].baseline if found is not None else None
@@ -104,8 +110,9 @@ async def simulated_models(suites: Iterable[Suite], *, faults: tuple[Fault, ...]
 
 def step_of(request: ModelRequest, scenario: Scenario) -> int:
     """How far the script has come. Who was asked once more for an answer has given one that was not kept."""
-    asked = sum(isinstance(item, Message) and item.role == "user" for item in request.items)
-    return steps_taken(request.items) + max(0, asked - len(scenario.turns))
+    before = said_before(scenario)
+    asked = len(_said_by_user(request.items)) - len(_said_by_user(before))
+    return steps_taken(request.items) - steps_taken(before) + max(0, asked - len(scenario.turns))
 
 
 def _by_words(request: ModelRequest) -> Answer:
@@ -114,8 +121,5 @@ def _by_words(request: ModelRequest) -> Answer:
     return Answer(text) if call is None else Answer(calls=(Ask(*call),))
 
 
-def _first_words(request: ModelRequest) -> str:
-    for item in request.items:
-        if isinstance(item, Message) and item.role == "user":
-            return item.text
-    return ""
+def _said_by_user(items: Sequence[Item]) -> tuple[str, ...]:
+    return tuple(item.text for item in items if isinstance(item, Message) and item.role == "user")

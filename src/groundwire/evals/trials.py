@@ -13,20 +13,22 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from groundwire.agent import Agent, RunResult
+from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError, GroundwireError
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.messages import Item
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.requests import Sampling
+from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import Outcome
 from groundwire.evals.environments import open_environment
 from groundwire.evals.graders import Evidence, grade
 from groundwire.evals.graders.rubrics import JudgeFailed, Judges
-from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord
-from groundwire.evals.scenarios import OutcomeCheck, Scenario
+from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord, as_json
+from groundwire.evals.scenarios import OutcomeCheck, Scenario, said_before
 from groundwire.evals.users import UserFailed, user_turns
 from groundwire.providers.scripted import SCRIPT_ERROR
+from groundwire.runtime.runs.comparing import read_raw
 from groundwire.runtime.runs.presets import merge_settings
 
 MAX_SECONDS = 600.0
@@ -64,7 +66,7 @@ async def carry_out(
     try:
         results, evidence = await _converse(scenario, contestant, seed, judges)
         known = _known(results, evidence)
-        blamed = _blamed(results[-1]) if results else None
+        blamed = blame_for(results[-1].outcome, results[-1].failure) if results else None
         if blamed is not None:
             return record(Status.INVALID, blame=blamed[0], code=blamed[1], message=blamed[2], **known)
         findings = await grade(_checks(scenario), evidence, judges=judges, seed=seed)
@@ -90,7 +92,7 @@ async def _converse(
     sampling = msgspec.structs.replace(contestant.sampling, seed=seed)
     results: list[RunResult] = []
     said: list[tuple[str, str]] = []
-    history: tuple[Item, ...] = ()
+    history = said_before(scenario)
     began = time.perf_counter()
     agent = Agent(
         contestant.name,
@@ -121,9 +123,9 @@ def _evidence(scenario: Scenario, results: list[RunResult], state: Any, latency:
     return Evidence(
         outcome=last.outcome.value if last is not None else "",
         text=last.text if last is not None else "",
-        calls=tuple(_traced(call) for result in results for call in result.calls),
+        calls=tuple(traced(made.call, made.result) for result in results for made in result.calls),
         state=state,
-        conversation=tuple(msgspec.json.decode(msgspec.json.encode(last.history if last is not None else ()))),
+        conversation=tuple(map(as_json, last.history)) if last is not None else (),
         instructions=scenario.instructions,
         steps=sum(result.steps for result in results),
         latency_ms=latency,
@@ -134,16 +136,11 @@ def _evidence(scenario: Scenario, results: list[RunResult], state: Any, latency:
     )
 
 
-def _traced(outcome: Any) -> CallTrace:
-    call, result = outcome.call, outcome.result
+def traced(call: ToolCall, result: ToolResult) -> CallTrace:
     error = result.error
-    try:
-        arguments = msgspec.json.decode(call.raw)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
-        arguments = call.raw
     return CallTrace(
         name=call.name,
-        arguments=arguments,
+        arguments=read_raw(call.raw),
         ok=result.ok,
         error="" if error is None else str(error.detail or error.type.value),
         data=result.data,
@@ -165,10 +162,9 @@ def _known(results: list[RunResult], evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _blamed(result: RunResult) -> tuple[Blame, str, str] | None:
+def blame_for(outcome: Outcome | None, failure: Failure | None) -> tuple[Blame, str, str] | None:
     """Whose fault it is that there is nothing to judge; nobody's, where the model answered."""
-    failure: Failure | None = result.failure
-    if result.outcome is not Outcome.PROVIDER_ERROR or failure is None:
+    if outcome is not Outcome.PROVIDER_ERROR or failure is None:
         return None
     if failure.code == SCRIPT_ERROR:
         return Blame.SIMULATOR, failure.code, failure.message

@@ -34,7 +34,7 @@ async def user_turns(
 async def _next_line(
     user: SimulatedUser, said: Sequence[tuple[str, str]], judges: Judges | None, seed: int
 ) -> str | None:
-    if not user.model:
+    if not (user.model or user.role):
         last = said[-1][1] if said else ""
         for pattern, line in user.rules:
             if re.search(pattern, last):

@@ -1,0 +1,131 @@
+"""`groundwire eval replay`: stored runs against another model, prompt or version of the tools, as an evaluation."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from groundwire.cli.options import TEXT, global_options, json_option, tenant_option
+from groundwire.cli.output import clean, plural, print_json, print_text, reserved_stdout
+from groundwire.cli.replay import read_instructions
+
+if TYPE_CHECKING:
+    from groundwire.assembly import Runtime, Settings
+    from groundwire.evals.records import TrialRecord
+    from groundwire.replays import Changes
+
+MOST_TRIALS = 1000
+
+
+@click.command("replay")
+@click.argument("run_ids", type=TEXT, metavar="RUN…", nargs=-1, required=True)
+@click.option("--model", type=TEXT, metavar="MODEL", help="Ask this model.")
+@click.option(
+    "--instructions",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Ask with these instructions.",
+)
+@click.option(
+    "--tools",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Ask with the tools of this folder.",
+)
+@click.option("--trials", type=click.IntRange(1, MOST_TRIALS), default=1, show_default=True, help="How often each.")
+@click.option("--execute", is_flag=True, help="Carry out calls that the record lacks; they are real, and are recorded.")
+@click.option(
+    "--reports",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    default=Path("reports"),
+    show_default=True,
+    help="Where the report goes.",
+)
+@tenant_option
+@json_option
+@global_options()
+@click.pass_context
+def eval_replay(
+    context: click.Context,
+    run_ids: tuple[str, ...],
+    *,
+    model: str | None,
+    instructions: Path | None,
+    tools: Path | None,
+    trials: int,
+    execute: bool,
+    reports: Path,
+    tenant: str,
+    as_json: bool,
+) -> None:
+    """Run stored runs again with something changed, and report where they come out differently.
+
+    Results come from the record. The exit code is 0 when every run makes the same calls, says the same words and ends the
+    same way, 1 when not.
+    """
+    if model is None and instructions is None and tools is None:
+        raise click.UsageError("give it --model, --instructions or --tools: else there is nothing to find out")
+    with reserved_stdout() as out:
+        from groundwire.cli.opening import read, read_settings
+        from groundwire.registry import Registry
+        from groundwire.replays import Changes
+
+        settings = read_settings()
+        changes = Changes(
+            model=model,
+            instructions=None if instructions is None else read_instructions(instructions),
+            registry=None if tools is None else Registry.build(tools),
+            execute=execute,
+        )
+        folder, records = read(
+            lambda runtime: _replay(runtime, settings, run_ids, changes, trials, reports, tenant), settings=settings
+        )
+        if as_json:
+            print_json(records, file=out)
+        else:
+            for record in records:
+                print_text(clean(_tell(record)), file=out)
+            passed = sum(record.passed for record in records)
+            print_text(f"{passed} of {plural(len(records), 'replay')} came out the same. Report: {folder}", file=out)
+    if not all(record.passed for record in records):
+        context.exit(1)
+
+
+async def _replay(
+    runtime: "Runtime",
+    settings: "Settings",
+    run_ids: tuple[str, ...],
+    changes: "Changes",
+    trials: int,
+    reports: Path,
+    tenant: str,
+) -> "tuple[Path, tuple[TrialRecord, ...]]":
+    from groundwire import __version__
+    from groundwire.assembly import open_models
+    from groundwire.evals.replaying import plan_replays, replay_trials
+    from groundwire.evals.reports import ReportFolder, write_report
+
+    now = datetime.now(UTC)
+    run = await plan_replays(
+        runtime, run_ids, changes, eval_id=f"{now:%Y%m%dT%H%M%SZ}", trials=trials, tenant=tenant, version=__version__
+    )
+    models = open_models(settings)
+    try:
+        folder = ReportFolder.create(reports, run, now=now)
+        with folder.open_trials() as kept:
+            records = await replay_trials(
+                runtime, run, changes, models, price=models.cost_of, tenant=tenant, on_record=kept.append
+            )
+    finally:
+        await models.close()
+    write_report(folder, run, records)
+    return folder.path, records
+
+
+def _tell(record: "TrialRecord") -> str:
+    head = f"{record.trial.scenario} · {record.trial.number}: {record.status.value}"
+    wrong = [finding.message for finding in record.findings if not finding.passed]
+    told = wrong or ([record.message] if record.message else [])
+    return "\n".join([head, *(f"  {message}" for message in told)])
