@@ -17,13 +17,17 @@ from groundwire.contracts.shapes import did_you_mean, plain_members, read_as
 from groundwire.evals.environments import BUILT_IN
 from groundwire.evals.files import SUFFIXES, importable, read_plain, run_python
 from groundwire.evals.graders.grading import load_function
+from groundwire.evals.peers import load_bfcl, load_tau
 from groundwire.evals.scenarios import FunctionCheck, Scenario, Suite, TextCheck
+from groundwire.evals.stubs import placed
 from groundwire.evals.suites import SUITES, WORKSPACE
 from groundwire.runtime.runs.options import RunLimits
 from groundwire.runtime.runs.settings import read_settings
 
 _ID = re.compile(r"[\w./:-]+")
 _PLACES = f"{', '.join(BUILT_IN)}, a folder of tools, or module:name"
+PEERS: dict[str, Callable[[str], Suite]] = {"tau": load_tau, "bfcl": load_bfcl}
+"""Suites of others: the word before the colon, and after it the folder."""
 _HINT = "docs/guides/evals.md shows a scenario"
 
 
@@ -46,6 +50,9 @@ def find_suite(name: str) -> tuple[Suite, str]:
     path = Path(name)
     if path.exists():
         return load_suite(path), ""
+    kind, _, folder = name.partition(":")
+    if folder and kind in PEERS:
+        return PEERS[kind](folder), ""
     known = [*SUITES, *WORKSPACE.presets]
     hint = did_you_mean(name, known) or f"there are {', '.join(known)}, or give a file or folder"
     raise ConfigError(f"There is no suite {name!r}, and no file of that name.", hint=hint)
@@ -131,7 +138,8 @@ def _resolved(scenario: Scenario, file: Path) -> Scenario:
         else check
         for check in scenario.checks
     )
-    return replace(scenario, checks=checks, environment=_environment(scenario.environment, file, where))
+    setup = placed(scenario.setup, file.parent) if scenario.environment == "stubs" else scenario.setup
+    return replace(scenario, checks=checks, environment=_environment(scenario.environment, file, where), setup=setup)
 
 
 def _environment(kind: Any, file: Path, where: str) -> Any:
