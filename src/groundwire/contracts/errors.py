@@ -6,6 +6,8 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     GroundwireError
     ├─ InvalidJson           a text or value is not JSON, or nested too deeply
     ├─ ConfigError           a setting or a value given in Python is missing, unknown or of a wrong kind
+    │  ├─ TrustError         a trust file cannot be used; `reason` says why
+    │  └─ NotReliable        a run must call tools, and its model is not trusted with them
     ├─ RegistryError         a tool cannot be registered
     │  └─ ArtifactError      tool_registry.json cannot be read
     ├─ WireError             a request, response or frame is not what its dialect says, or too odd to read
@@ -125,6 +127,20 @@ class InvalidJson(GroundwireError):
 
 class ConfigError(GroundwireError):
     code = "config_error"
+
+
+class TrustError(ConfigError):
+    """A trust file proves nothing. `reason` is unreadable, unsigned, tampered, expired or no_key."""
+
+    code = "trust_error"
+
+    def __init__(self, message: str, *, reason: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+
+
+class NotReliable(ConfigError):
+    code = "not_reliable"
 
 
 class RegistryError(GroundwireError):

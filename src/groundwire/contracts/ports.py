@@ -30,6 +30,8 @@ from groundwire.contracts.replies import Reply, ReplyPart
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import Ended, Run, RunEntry
+from groundwire.contracts.tools import ToolSpec
+from groundwire.contracts.trust import Asked, Trusted
 
 
 class Clock(Protocol):
@@ -69,6 +71,21 @@ class Flags(Protocol):
     """Feature flags, read at each call."""
 
     def is_on(self, flag: str) -> bool: ...
+
+
+class Grant(Protocol):
+    """How far those who may answer in one run are trusted. Two grants that may differ are never the same object."""
+
+    def judge(self, spec: ToolSpec) -> Trusted: ...
+
+
+class TrustPolicy(Protocol):
+    def grant(self, asked: Asked, *, now: float) -> Grant: ...
+
+    @property
+    def relaxes(self) -> bool:
+        """Whether a run that must call tools goes on without having to, where its model is not reliable."""
+        ...
 
 
 class TokenEstimator(Protocol):

@@ -15,7 +15,7 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import StoreError
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import Item
-from groundwire.contracts.replies import Reply, Usage
+from groundwire.contracts.replies import Reply, Usage, WireWarning
 from groundwire.contracts.requests import DeclaredTool, OutputFormat, ReasoningOptions, Sampling, ToolChoice
 
 T = TypeVar("T")
@@ -81,6 +81,7 @@ class Started(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, t
     `after` is the run of the session whose conversation it goes on, with all that that one went on from; what was said
     there is not stored again. `changed` are runs of which that one knew less, or nothing, or more than is there still.
     `options` are the caller's, by name and in plain JSON, so that another process can go on under the same rules.
+    `warnings` are what was not done as it was asked for, from the start.
     """
 
     kind: ClassVar[Literal["started"]] = "started"
@@ -90,6 +91,7 @@ class Started(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, t
     changed: tuple[EarlierRun, ...] = ()
     options: JsonObject = field(default_factory=dict)
     registry_version: str = ""
+    warnings: tuple[WireWarning, ...] = ()
 
 
 class Planned(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="planned"):
