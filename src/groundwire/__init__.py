@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from groundwire.agent import Agent, RunResult
-    from groundwire.assembly import AuditSettings, Runtime, Settings, StoreSettings, load_settings, open_models
+    from groundwire.assembly import (
+        AuditSettings,
+        Runtime,
+        Settings,
+        StoreSettings,
+        TrustSettings,
+        load_settings,
+        open_models,
+    )
     from groundwire.contracts.calls import ToolCall
     from groundwire.contracts.errors import (
         ConfigError,
@@ -13,9 +21,11 @@ if TYPE_CHECKING:
         ErrorType,
         GroundwireError,
         NotExpressible,
+        NotReliable,
         ProviderError,
         RegistryError,
         ToolError,
+        TrustError,
         WireError,
     )
     from groundwire.contracts.events import (
@@ -110,6 +120,7 @@ _HOMES = {
     "ModelRequest": "groundwire.contracts.requests",
     "NativeTool": "groundwire.contracts.requests",
     "NotExpressible": "groundwire.contracts.errors",
+    "NotReliable": "groundwire.contracts.errors",
     "Outcome": "groundwire.contracts.runs",
     "OutputFormat": "groundwire.contracts.requests",
     "Overrides": "groundwire.runtime.policies.limits",
@@ -145,6 +156,8 @@ _HOMES = {
     "ToolError": "groundwire.contracts.errors",
     "ToolPolicy": "groundwire.contracts.tools",
     "ToolResult": "groundwire.contracts.results",
+    "TrustError": "groundwire.contracts.errors",
+    "TrustSettings": "groundwire.assembly",
     "Turn": "groundwire.runtime.turns",
     "TurnEnded": "groundwire.contracts.events",
     "Usage": "groundwire.contracts.replies",
@@ -196,6 +209,7 @@ __all__ = [
     "ModelRequest",
     "NativeTool",
     "NotExpressible",
+    "NotReliable",
     "Outcome",
     "OutputFormat",
     "Overrides",
@@ -231,6 +245,8 @@ __all__ = [
     "ToolError",
     "ToolPolicy",
     "ToolResult",
+    "TrustError",
+    "TrustSettings",
     "Turn",
     "TurnEnded",
     "Usage",

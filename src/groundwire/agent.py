@@ -20,7 +20,7 @@ from groundwire.contracts.ports import Clock, Provider, Store
 from groundwire.contracts.replies import Usage, WireWarning
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import RESUMABLE, Outcome, Run, Started
-from groundwire.providers.router import ModelRouter
+from groundwire.providers.router import ModelRouter, who_answers
 from groundwire.registry import Registry, Tool
 from groundwire.registry.validators import compile_schema
 from groundwire.runtime.finishing import see_through
@@ -32,6 +32,7 @@ from groundwire.runtime.runs.prompts import Prompt, checked_item, output_format,
 from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.runs.state import RunState
+from groundwire.runtime.runs.trusting import flag_enforced, heed_trust
 from groundwire.runtime.runs.watching import RunWatch
 from groundwire.runtime.turns import EventSink, Turn
 
@@ -130,6 +131,7 @@ class Agent:
             price=self._price,
             has_one_store=True,
         )
+        self._who = None if self.runtime.parts.trust is None else who_answers(self._models)
 
     async def run(
         self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, run_id: str = "", **changes: Any
@@ -225,7 +227,7 @@ class Agent:
     ) -> RunState:
         await self.runtime.open()
         output_type = changes.get("output", self._output)
-        options = self._options.read(changes)
+        options, warnings = await self._trusted(self._options.read(changes))
         store = self.runtime.store
         given = tuple(history or ())
         for item in given:
@@ -259,6 +261,7 @@ class Agent:
             changed=earlier.changed,
             options=options.as_json(),
             registry_version=await self.runtime.registry_version(options.session, tenant=options.tenant),
+            warnings=warnings,
         )
         state = await begin_run(store, clock, run, options, started, earlier.items)
         state.output_type = output_type
@@ -294,9 +297,19 @@ class Agent:
                 break
         return state
 
+    async def _trusted(self, options: RunOptions) -> tuple[RunOptions, tuple[WireWarning, ...]]:
+        """As far as the model is trusted: by trust cards, or by a word of the catalogue where there are none."""
+        trust = self.runtime.parts.trust
+        if trust is not None:
+            surface = await self.runtime.surface(**options.for_turn("", self._who))
+            return heed_trust(options, surface, relaxes=trust.relaxes)
+        if options.settings.tool_use_mode == "enforced" and isinstance(self._models, ModelRouter):
+            return options, flag_enforced(options.model, self._models.tool_calling_of(options.model))
+        return options, ()
+
     async def _turn(self, state: RunState, follower: EventSink, *, resumed: bool) -> Turn:
         """Before it is open there is no loop that could end a new run; one resumed stays as it was."""
-        options = state.options.for_turn(state.run.run_id)
+        options = state.options.for_turn(state.run.run_id, self._who)
         options["on_event"] = follower
         try:
             return await self.runtime.begin_turn(options, state.run.turn, resumed=resumed, is_new=state.is_new)

@@ -12,6 +12,7 @@ from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.requests import FunctionTool
 from groundwire.contracts.runs import Plan, Planned
+from groundwire.providers.router import who_answers
 from groundwire.registry import Registry, Tool
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.replaying import ReplayReport, replay_changed, replay_exactly
@@ -68,7 +69,16 @@ async def replay_run(
         registry, options = _as_declared(trace, options)
     scratch = scratch_runtime(runtime, registry)
     acting = Runtime(registry, runtime.store, runtime.parts) if changes.execute else scratch
-    return await replay_changed(trace, options, acting, scratch.store, models, execute=changes.execute, price=price)
+    return await replay_changed(
+        trace,
+        options,
+        acting,
+        scratch.store,
+        models,
+        execute=changes.execute,
+        price=price,
+        who=who_answers(models),
+    )
 
 
 async def _recorded_registry(runtime: Runtime, trace: Trace) -> Registry | None:

@@ -105,3 +105,17 @@ def test_settings_made_in_python_are_held_to_the_same(settings, name):
     with pytest.raises(ConfigError) as caught:
         Runtime(Registry(), settings=settings)
     assert name in caught.value.message
+
+
+def test_a_trust_file_lies_beside_the_settings_that_name_it(tmp_path):
+    (tmp_path / "groundwire.toml").write_text('[trust]\nfile = "trust.json"\nunknown = "deny"\nenforced = "relax"\n')
+    trust = load_settings(tmp_path / "groundwire.toml", {}).trust
+    assert (trust.file, trust.unknown, trust.enforced) == (str(tmp_path / "trust.json"), "deny", "relax")
+    assert trust.key_env == "GROUNDWIRE_TRUST_KEY"
+
+
+@pytest.mark.parametrize("value", ["reliable", "never"])
+def test_who_is_unknown_is_never_reliable(tmp_path, value):
+    (tmp_path / "groundwire.toml").write_text(f'[trust]\nunknown = "{value}"\n')
+    with pytest.raises(ConfigError, match=r"trust\.unknown"):
+        load_settings(tmp_path / "groundwire.toml", {})

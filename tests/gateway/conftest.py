@@ -36,7 +36,9 @@ class Gateway:
 
 @contextlib.asynccontextmanager
 async def running_gateway(*script, upstream="openai-chat", store="memory://", environ=None, registry=None, **options):
-    settings_options = {key: options.pop(key) for key in ("server", "models", "default_provider") if key in options}
+    settings_options = {
+        key: options.pop(key) for key in ("server", "models", "default_provider", "trust") if key in options
+    }
     provider_options = {key: options.pop(key) for key in ("timeouts", "retry") if key in options}
     async with simulator(*script, **options) as up:
         bases = {"openai-chat": up.openai_url, "openai-responses": up.openai_url}

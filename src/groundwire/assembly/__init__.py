@@ -17,10 +17,12 @@ from groundwire.assembly.settings import (
     SimulatorSettings,
     StoreSettings,
     TelemetrySettings,
+    TrustSettings,
     load_settings,
     read_dotenv,
     settings_schema,
 )
+from groundwire.assembly.trust import open_trust, read_trust, trust_key
 
 __all__ = [
     "SIMULATED",
@@ -32,13 +34,17 @@ __all__ = [
     "SimulatorSettings",
     "StoreSettings",
     "TelemetrySettings",
+    "TrustSettings",
     "default_model",
     "list_models",
     "list_providers",
     "load_settings",
     "open_models",
+    "open_trust",
     "read_dotenv",
+    "read_trust",
     "scratch_runtime",
     "scripted_model",
     "settings_schema",
+    "trust_key",
 ]

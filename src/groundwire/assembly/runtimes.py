@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from groundwire.assembly.settings import AuditSettings, Settings, TelemetrySettings, checked_settings
+from groundwire.assembly.trust import open_trust
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.ports import Clock, Flags, Store, Telemetry, TokenEstimator
 from groundwire.registry import Registry
@@ -47,13 +48,14 @@ class Runtime(CoreRuntime):
         if store is None:
             store = settings.store.url if settings is not None else MEMORY
         settings = checked_settings(settings, "the settings") if settings is not None else Settings()
+        clock = clock or SystemClock()
         chain = Chain(_audit_key(settings.audit))
         parts = RuntimeParts(
             policies=Policies(profiles=settings.profiles, rules=settings.policies),
             times=settings.ledger,
             reducers=dict(reducers or {}),
             resources=dict(resources or {}),
-            clock=clock or SystemClock(),
+            clock=clock,
             flags=flags or EnvironmentFlags(settings.flags),
             estimator=estimator or CharsPerFour(),
             chain=chain,
@@ -61,6 +63,7 @@ class Runtime(CoreRuntime):
             system_prompt=settings.system_prompt,
             on_step=on_step,
             telemetry=telemetry or _telemetry(settings.telemetry, os.environ),
+            trust=open_trust(settings.trust, os.environ, now=clock.now()),
         )
         super().__init__(registry, open_url(store, chain=chain) if isinstance(store, str) else store, parts)
 

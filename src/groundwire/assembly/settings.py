@@ -5,7 +5,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -78,6 +78,19 @@ class TelemetrySettings(Struct, frozen=True, kw_only=True, rename="camel", forbi
     capture_content: bool = False
 
 
+class TrustSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """`file` is what `groundwire eval trust` wrote: how far models are trusted with tools. Without one, nobody judges.
+
+    `unknown` is for models and tools that no card names. `enforced`: a run that must call tools, of a model that is not
+    reliable, is refused, or goes on relaxed.
+    """
+
+    file: str = ""
+    key_env: str = "GROUNDWIRE_TRUST_KEY"
+    unknown: Literal["ask", "read-only", "deny"] = "ask"
+    enforced: Literal["refuse", "relax"] = "refuse"
+
+
 class LocalSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The model behind the provider `local`: a GGUF file. Without a path there is none."""
 
@@ -87,7 +100,7 @@ class LocalSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What `groundwire.toml` may say. Relative paths of a checkpoint and a script start at the file's folder."""
+    """What `groundwire.toml` may say. Relative paths of a checkpoint, a script and a trust file start at its folder."""
 
     store: StoreSettings = field(default_factory=StoreSettings)
     audit: AuditSettings = field(default_factory=AuditSettings)
@@ -99,6 +112,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     simulator: SimulatorSettings = field(default_factory=SimulatorSettings)
     local: LocalSettings = field(default_factory=LocalSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+    trust: TrustSettings = field(default_factory=TrustSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     mcp_servers: dict[str, McpServerSettings] = field(default_factory=dict)
     models: tuple[ModelEntry, ...] = ()
@@ -126,6 +140,9 @@ def load_settings(path: str | Path | None = None, environ: Mapping[str, str] | N
         settings = msgspec.structs.replace(
             settings, simulator=msgspec.structs.replace(settings.simulator, script=script)
         )
+    if settings.trust.file:
+        trust = msgspec.structs.replace(settings.trust, file=str(file.parent / settings.trust.file))
+        settings = msgspec.structs.replace(settings, trust=trust)
     return settings
 
 

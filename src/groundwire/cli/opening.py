@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import click
 import msgspec
 
-from groundwire.assembly import Runtime, Settings, StoreSettings, load_settings, read_dotenv
+from groundwire.assembly import Runtime, Settings, StoreSettings, TrustSettings, load_settings, read_dotenv
 from groundwire.cli.options import REGISTRY_FILE, GlobalOptions
 from groundwire.cli.output import clean, note, redact
 from groundwire.cli.servers import with_servers
@@ -63,12 +63,12 @@ def read_tools(tools_dir: str | None, registry_path: str | None) -> Registry:
     return registry
 
 
-def read(work: Work[T], *, settings: Settings | None = None) -> T:
+def read(work: Work[T], *, settings: Settings | None = None, asks_models: bool = False) -> T:
     """Look into the store. Nothing is created, and no head is noted in the checkpoint file."""
     settings = settings or read_settings()
     if is_missing(settings.store.url):
         settings = _without_store(settings, keep_checkpoint=True)
-    return run_with(_any_registry(), settings, work)
+    return _run_with(_any_registry(), settings if asks_models else _without_trust(settings), work)
 
 
 def change(work: Work[T]) -> T:
@@ -76,15 +76,15 @@ def change(work: Work[T]) -> T:
     settings = read_settings()
     if is_missing(settings.store.url):
         settings = _without_store(settings, keep_checkpoint=False)
-    return run_with(_any_registry(), settings, work)
+    return _run_with(_any_registry(), _without_trust(settings), work)
 
 
 def put(work: Work[T], *, settings: Settings) -> T:
     """Put something into the store, which is made for it if it does not exist yet."""
-    return run_with(_any_registry(), settings, work)
+    return _run_with(_any_registry(), _without_trust(settings), work)
 
 
-def run_with(registry: Registry, settings: Settings, work: Work[T]) -> T:
+def _run_with(registry: Registry, settings: Settings, work: Work[T]) -> T:
     """Open a runtime, work with it, and close it: then everything is durable."""
 
     async def run() -> T:
@@ -136,6 +136,11 @@ class _ToStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if sys.stderr is not None:
             click.echo(f"{record.levelname.lower()}: {clean(redact(self.format(record)))}", err=True)
+
+
+def _without_trust(settings: Settings) -> Settings:
+    """Where no model is asked, a trust file that has expired must not keep people from their records."""
+    return msgspec.structs.replace(settings, trust=TrustSettings())
 
 
 def _without_store(settings: Settings, *, keep_checkpoint: bool) -> Settings:

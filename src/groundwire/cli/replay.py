@@ -73,7 +73,9 @@ def replay(
             registry=None if tools is None else Registry.build(tools),
             execute=execute,
         )
-        report = read(lambda runtime: _replay(runtime, settings, run_id, changes, tenant), settings=settings)
+        report = read(
+            lambda runtime: _replay(runtime, settings, run_id, changes, tenant), settings=settings, asks_models=True
+        )
         if as_json:
             print_json(report, file=out)
         else:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -94,7 +95,7 @@ class _Sources:
 
     def read(self) -> "tuple[Settings, Registry]":
         """An error where no worker could start with them."""
-        from groundwire.assembly import StoreSettings, list_models, load_settings
+        from groundwire.assembly import StoreSettings, list_models, load_settings, open_trust
         from groundwire.cli.opening import read_registry
         from groundwire.cli.servers import check_servers
         from groundwire.contracts.errors import ConfigError
@@ -109,6 +110,7 @@ class _Sources:
         if problems:
             raise ConfigError(problems[0])
         check_servers(settings)
+        open_trust(settings.trust, os.environ, now=time.time())
         is_built = self.registry is not None or Path(REGISTRY_FILE).exists()
         return settings, read_registry(self.registry or REGISTRY_FILE) if is_built else Registry()
 

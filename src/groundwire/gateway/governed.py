@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from groundwire.agent import Agent
 from groundwire.codecs.wire.building import deltas_of, parts_of
@@ -143,9 +144,9 @@ class GovernedModel:
         else:
             result = await self._agent.run(history=request.items, run_id=run_id, **self._options(request))
         self.items = result.items
-        return self._reply(
-            request, result.outcome, result.text, result.failure, result.usage, _words_in(result.items), result.run_id
-        )
+        shown = _words_in(result.items)
+        reply = self._reply(request, result.outcome, result.text, result.failure, result.usage, shown, result.run_id)
+        return replace(reply, warnings=result.warnings)
 
     async def batches(self, request: ModelRequest) -> AsyncGenerator[list[GovernedPart]]:
         said = _Said()

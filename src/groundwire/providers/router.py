@@ -19,7 +19,7 @@ from groundwire.contracts.ports import Provider
 from groundwire.contracts.replies import Reply, ReplyPart, Usage, WireWarning
 from groundwire.contracts.requests import FunctionTool, ModelRequest, SendOptions
 from groundwire.providers.admission import check_asked
-from groundwire.providers.catalogue import UNKNOWN_MODEL, Catalogue, Route
+from groundwire.providers.catalogue import UNKNOWN_MODEL, Catalogue, Route, ToolCalling
 from groundwire.providers.transport import HttpResponse
 
 _FINAL = frozenset(
@@ -137,6 +137,11 @@ class ModelRouter:
             return "", name
         return route.provider, route.model
 
+    def who_answers(self, name: str, fallbacks: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """The model and all that may be asked in its place, each as `provider/model`."""
+        names = (name, *(fallbacks or self.catalogue.fallbacks_of(name)))
+        return tuple("/".join(filter(None, self.locate(one))) for one in names)
+
     def dialect_of(self, name: str) -> str:
         """What the provider of a model speaks; empty for one within this process."""
         endpoint = getattr(self._find(name)[1], "endpoint", None)
@@ -146,6 +151,11 @@ class ModelRouter:
         """What a reply of that model cost in dollars, if the catalogue has its prices."""
         entry = self.catalogue.entry_of(name)
         return None if entry is None or entry.prices is None else entry.prices.cost_of(usage)
+
+    def tool_calling_of(self, name: str) -> str:
+        """What the catalogue says of how reliably that model calls tools."""
+        entry = self.catalogue.entry_of(name)
+        return ToolCalling.UNKNOWN if entry is None else entry.tool_calling
 
     def presets_of(self, name: str) -> tuple[str, ...]:
         """The compatibility presets that the catalogue has for that model."""
@@ -183,6 +193,15 @@ class ModelRouter:
         if provider is None:
             raise _nobody(f"{route.provider}/{route.model}")
         return route, provider
+
+
+def who_answers(provider: Provider) -> Callable[[str, tuple[str, ...]], tuple[str, ...]]:
+    """From a model's name and its fallbacks to the full names of all who may answer; of one's own provider, as they are."""
+    return provider.who_answers if isinstance(provider, ModelRouter) else _as_named
+
+
+def _as_named(model: str, fallbacks: tuple[str, ...]) -> tuple[str, ...]:
+    return model, *fallbacks
 
 
 def without_private(items: tuple[Item, ...]) -> tuple[Item, ...]:

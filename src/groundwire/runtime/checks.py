@@ -15,6 +15,7 @@ from groundwire.runtime.idempotency import caller_key, compared_arguments, effec
 from groundwire.runtime.policies.access import no_such_tool, within_mode
 from groundwire.runtime.policies.loops import enough_refusals, is_not_fruitless, is_not_repeating
 from groundwire.runtime.policies.sizes import within_argument_size
+from groundwire.runtime.policies.trust import is_kept_from
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.validation import explain_faults, fold_integers
 
@@ -41,8 +42,7 @@ def mask(attempt: Attempt, entry: Entry) -> Deny | None:
     looped = attempt.caller == "model" and attempt.tool_id in attempt.turn.masked
     if attempt.caller in entry.callers and not looped:
         return None
-    why = "masked" if not entry.allowed else "masked after a loop" if looped else "not offered to models"
-    attempt.operator = f"{entry.spec.tool_id} is {why}"
+    attempt.operator = f"{entry.spec.tool_id} is {_why_masked(entry, looped=looped)}"
     attempt.resolve(None)  # from here on nothing may show that there is such a tool
     return no_such_tool(attempt.name)
 
@@ -97,7 +97,7 @@ def supply(attempt: Attempt, entry: Entry) -> Deny | None:
     )
     canonical, attempt.has_whole_floats = canonical_form(attempt.compared)
     attempt.digest = sha256(canonical).hexdigest()
-    if entry.is_action or attempt.given_key is not None or entry.limits.confirm:
+    if entry.is_action or attempt.given_key is not None or entry.must_confirm(attempt.caller):
         _assign_key(attempt, entry)
     for name in supplied:
         refusal = _supply_one(attempt, name)
@@ -136,6 +136,16 @@ def loop(attempt: Attempt, entry: Entry) -> Deny | None:
 CHECKS: tuple[Check, ...] = (mask, mode, session, size, parse, supply, validate, loop)
 
 
+def _why_masked(entry: Entry, *, looped: bool) -> str:
+    if not entry.allowed:
+        return "masked"
+    if looped:
+        return "masked after a loop"
+    if entry.trusted is not None and is_kept_from(entry.trusted, entry.spec):
+        return f"kept from this model: {entry.trusted.why}"
+    return "not offered to models"
+
+
 def _refusal(decision: Allow | Deny) -> Deny | None:
     return decision if isinstance(decision, Deny) else None
 
@@ -148,6 +158,8 @@ def _assign_key(attempt: Attempt, entry: Entry) -> None:
     elif attempt.parent is not None and attempt.parent.key and entry.spec.policy.scope in ("run", "call"):
         parent = attempt.parent
         attempt.key = nested_key(parent.tool_id, parent.key, entry.spec.tool_id, attempt.digest)
+    elif not entry.is_action and not entry.limits.confirm:  # asked for want of trust: two looks are two questions
+        attempt.key = joined("call", turn.conversation_id, attempt.call_id)
     elif turn.run_id or attempt.parent is not None:
         is_named = isinstance(entry.spec.policy.scope, str)
         attempt.key = effect_key(

@@ -29,7 +29,7 @@ from groundwire.runtime.invocation import OPERATOR_CHARS
 from groundwire.runtime.ledger import Ledger, Unresolved, outcome_unknown
 from groundwire.runtime.limited import run_limited
 from groundwire.runtime.policies.budgets import stored_scope, within_budget
-from groundwire.runtime.policies.confirmation import expired, is_agreed, unasked, waiting
+from groundwire.runtime.policies.confirmation import ask, expired, is_agreed, unasked, waiting
 from groundwire.runtime.policies.gates import through_gates
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.threads import DaemonThreads
@@ -126,6 +126,11 @@ class Gatekeeper:
     async def confirm(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
         turn, now = attempt.turn, self._clock.now()
         spec = entry.spec
+        if not entry.must_confirm(attempt.caller):
+            return None
+        why = entry.trusted.why if entry.trusted is not None and not entry.limits.confirm else ""
+        if why:
+            attempt.operator = f"a person is asked: {why}"
         if not turn.asks_people:
             return unasked(spec.wire_name)
         answer = await self._awaited(attempt, spec)
@@ -140,7 +145,8 @@ class Gatekeeper:
         decision = is_agreed(spec.wire_name, attempt.compared, answer)
         if isinstance(decision, Confirm):
             if answer is None:
-                answer = await self._store.create_confirmation(self._question(attempt, spec, decision.question, now))
+                question = f"{decision.question} You are asked because {why}." if why else decision.question
+                answer = await self._store.create_confirmation(self._question(attempt, spec, question, now))
             attempt.confirmation = answer
             attempt.is_waiting = turn.pauses and attempt.caller == "model"
             turn.emit(
@@ -152,7 +158,7 @@ class Gatekeeper:
                     expires_at=to_iso(answer.expires_at),
                 )
             )
-            return waiting(spec.wire_name, answer.question)
+            return waiting(spec.wire_name, ask(spec.wire_name, attempt.compared) if why else answer.question)
         if isinstance(decision, Deny):
             return decision
         attempt.confirmation = answer

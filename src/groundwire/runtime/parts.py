@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from groundwire.contracts.audit import Chain
-from groundwire.contracts.ports import Checkpoints, Clock, Flags, Ids, Telemetry, TokenEstimator
+from groundwire.contracts.ports import Checkpoints, Clock, Flags, Ids, Telemetry, TokenEstimator, TrustPolicy
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock
 from groundwire.runtime.dispatcher import StepHook
 from groundwire.runtime.ledger import LedgerTimes
@@ -29,3 +29,4 @@ class RuntimeParts(Struct, kw_only=True):
     system_prompt: str = ""
     on_step: StepHook | None = None
     telemetry: Telemetry | None = None
+    trust: TrustPolicy | None = None

@@ -73,6 +73,7 @@ class Runtime:
             ids=self.ids,
             policies=parts.policies,
             state=StateController(parts.reducers),
+            trust=parts.trust,
         )
         self._recorder = Recorder(
             store=store, ledger=self._ledger, clock=self.clock, ids=self.ids, estimator=parts.estimator

@@ -17,7 +17,7 @@ from groundwire.contracts.canonical import JsonObject, digest
 from groundwire.contracts.errors import ConfigError, StoreError
 from groundwire.contracts.events import IntentApplied
 from groundwire.contracts.messages import Message
-from groundwire.contracts.ports import Clock, Ids, Store
+from groundwire.contracts.ports import Clock, Grant, Ids, Store, TrustPolicy
 from groundwire.contracts.records import AuditEntry, Closing, Session
 from groundwire.registry import Registry
 from groundwire.runtime.clock import to_iso
@@ -48,6 +48,7 @@ class Sessions:
         ids: Ids,
         policies: Policies,
         state: StateController,
+        trust: TrustPolicy | None = None,
     ) -> None:
         self._registry = registry
         self._store = store
@@ -55,6 +56,7 @@ class Sessions:
         self._ids = ids
         self._policies = policies
         self._state = state
+        self._trust = trust
         self._registries: dict[str, Registry] = {registry.version: registry}
         self._saved: set[str] = set()
         self._surfaces: dict[tuple[object, ...], Surface] = {}
@@ -220,21 +222,31 @@ class Sessions:
         profile: str,
         mask: Mask | None = None,
         limits: Overrides | None = None,
+        grant: Grant | None = None,
     ) -> Surface:
-        identity = (registry.version, mode, profile, mask, limits)
+        identity = (registry.version, mode, profile, mask, limits, grant)
         surface = self._surfaces.get(identity)
         if surface is None:
             if len(self._surfaces) >= MAX_SURFACES:  # callers choose masks; a new one for each run must not add up
                 self._surfaces.clear()
             surface = Surface(
-                registry, mode=mode, profile=profile, policies=self._policies, narrowing=mask, limits=limits
+                registry,
+                mode=mode,
+                profile=profile,
+                policies=self._policies,
+                narrowing=mask,
+                limits=limits,
+                grant=grant,
             )
             self._surfaces[identity] = surface
         return surface
 
     def _surface_for(self, registry: Registry, options: TurnOptions) -> Surface:
         mode, profile = options.get("mode", "text"), options.get("profile", "")
-        return self.surface(registry, mode, profile, options.get("mask"), options.get("limits"))
+        asked, grant = options.get("asked"), None
+        if self._trust is not None and asked is not None:  # whoever is no model's run needs nobody's trust
+            grant = self._trust.grant(asked, now=self._clock.now())
+        return self.surface(registry, mode, profile, options.get("mask"), options.get("limits"), grant)
 
     async def _change(self, session: Session, change: Callable[[Session], Session]) -> Session:
         for _ in range(MAX_TRIES):

@@ -5,11 +5,14 @@ A call then needs a single look-up, however many tools there are.
 
 from collections.abc import Iterator
 
+from groundwire.contracts.ports import Grant
 from groundwire.contracts.tools import Budget, Category, Exposure, ToolSpec
+from groundwire.contracts.trust import Trust, Trusted
 from groundwire.registry import Registry, Tool
 from groundwire.runtime.policies.access import CALLERS, Mask, is_callable_by, is_masked
 from groundwire.runtime.policies.budgets import TURN
 from groundwire.runtime.policies.limits import Limits, Overrides, Policies, Profile, mask_of, resolve_limits
+from groundwire.runtime.policies.trust import is_kept_from
 
 
 class Entry:
@@ -17,6 +20,7 @@ class Entry:
 
     __slots__ = (
         "allowed",
+        "asks_for_models",
         "callers",
         "guards",
         "in_mode",
@@ -27,14 +31,20 @@ class Entry:
         "spec",
         "stored_budgets",
         "tool",
+        "trusted",
         "turn_budgets",
     )
 
-    def __init__(self, tool: Tool, *, mode: str, allowed: bool, limits: Limits) -> None:
+    def __init__(self, tool: Tool, *, mode: str, allowed: bool, limits: Limits, trusted: Trusted | None = None) -> None:
         self.tool = tool
         self.spec: ToolSpec = tool.spec
         self.allowed = allowed
-        self.callers = frozenset(caller for caller in CALLERS if allowed and is_callable_by(self.spec, caller))
+        self.trusted = trusted
+        """How far the run's model is trusted with it; None where nobody judges that."""
+        self.asks_for_models = trusted is not None and trusted.trust is Trust.ASK
+        kept_from = {"model"} if trusted is not None and is_kept_from(trusted, self.spec) else set()
+        callers = {caller for caller in CALLERS if allowed and is_callable_by(self.spec, caller)}
+        self.callers = frozenset(callers - kept_from)
         self.in_mode = mode in self.spec.modes
         self.limits = limits
         self.is_action = self.spec.category is Category.ACTION
@@ -47,16 +57,23 @@ class Entry:
             "budget": limits.budgets,
             "gates": limits.gates,
             "ground": limits.grounding != "off" and self.spec.policy.ground,
-            "confirm": limits.confirm,
+            "confirm": limits.confirm or self.asks_for_models,
         }
         self.is_guarded = any(guards.values())
         # Only a guard can refuse between look-up and reserve; without one the reservation itself finds the key.
         kept = [name for name, applies in guards.items() if applies]
         self.guards: tuple[str, ...] = ("look_up", *kept, "reserve") if kept else ("reserve",)
 
+    def must_confirm(self, caller: str) -> bool:
+        """Whether a person must agree to this caller's calls. What a tool calls of its own accord, no model chose."""
+        return self.limits.confirm or (self.asks_for_models and caller == "model")
+
 
 class Surface:
-    """`narrowing` is a caller's own mask, on top of the profile's; `limits` are laid over the profile's."""
+    """`narrowing` is a caller's own mask, on top of the profile's; `limits` are laid over the profile's.
+
+    `grant` says how far the model is trusted with the registry's tools, where that is known and judged.
+    """
 
     def __init__(
         self,
@@ -67,6 +84,7 @@ class Surface:
         policies: Policies,
         narrowing: Mask | None = None,
         limits: Overrides | None = None,
+        grant: Grant | None = None,
     ) -> None:
         self.registry = registry
         self.mode = mode
@@ -75,6 +93,7 @@ class Surface:
         masks = (mask_of(profile, policies), narrowing)
         self._masks = tuple(mask for mask in masks if mask is not None)
         self._limits = limits
+        self._grant = grant
         self.max_refusals = policies.profiles.get(profile, Profile()).max_refusals
         self.found: dict[str, Entry] = {}
         """The tools that were looked for before."""
@@ -85,8 +104,11 @@ class Surface:
             tool = self.registry.find(name)
             if tool is None:
                 return None
-            entry = self.found[name] = self.enter(tool)
+            entry = self.found[name] = self._enter(tool, self.trusted(tool.spec))
         return entry
+
+    def trusted(self, spec: ToolSpec) -> Trusted | None:
+        return None if self._grant is None else self._grant.judge(spec)
 
     def offered(self, *, keep_other_modes: bool = False) -> Iterator[Tool]:
         """The tools to declare to a model. `keep_other_modes` shows those of the other mode too; calls still fail."""
@@ -94,12 +116,20 @@ class Surface:
             spec = tool.spec
             if spec.exposure is not Exposure.MODEL or self._is_masked(spec):
                 continue
-            if keep_other_modes or self.mode in spec.modes:
+            if not keep_other_modes and self.mode not in spec.modes:
+                continue
+            trusted = self.trusted(spec)
+            if trusted is None or not is_kept_from(trusted, spec):
                 yield tool
 
     def enter(self, tool: Tool) -> Entry:
+        """A tool of the runtime's own, which needs nobody's trust."""
+        return self._enter(tool, None)
+
+    def _enter(self, tool: Tool, trusted: Trusted | None) -> Entry:
         limits = resolve_limits(tool.spec, self.mode, self.profile, self._policies, self._limits)
-        return Entry(tool, mode=self.mode, allowed=not self._is_masked(tool.spec), limits=limits)
+        allowed = not self._is_masked(tool.spec)
+        return Entry(tool, mode=self.mode, allowed=allowed, limits=limits, trusted=trusted)
 
     def _is_masked(self, spec: ToolSpec) -> bool:
         return any(is_masked(spec, mask) for mask in self._masks)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from groundwire.contracts.records import CallRecord, Session
     from groundwire.contracts.results import ToolResult
     from groundwire.contracts.runs import Appending
+    from groundwire.contracts.trust import Asked
     from groundwire.registry import Tool
     from groundwire.runtime.policies.access import Mask
     from groundwire.runtime.policies.limits import Overrides
@@ -72,6 +73,7 @@ class TurnOptions(TypedDict, total=False):
     run_id: str
     mask: Mask
     limits: Overrides
+    asked: Asked
 
 
 def _no_entries() -> None:

@@ -1,18 +1,22 @@
 """What a run is given besides its messages. It is kept with the run, so that any process can go on under the same rules."""
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct, field
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.requests import FunctionTool, OutputFormat, ReasoningOptions, Sampling
+from groundwire.contracts.trust import Asked, sampling_of
 from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.turns import TurnOptions
 
 MAX_STEPS = 50
 MOST = 10**9
 """Seconds or dollars; who wants no limit gives none."""
+WhoAnswers: TypeAlias = Callable[[str, tuple[str, ...]], tuple[str, ...]]
+"""The full names of a model and of its fallbacks: of everybody who may answer in its place."""
 
 
 class RunLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -60,7 +64,8 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         values: JsonObject = msgspec.to_builtins(self)
         return values
 
-    def for_turn(self, run_id: str) -> TurnOptions:
+    def for_turn(self, run_id: str, who: WhoAnswers | None = None) -> TurnOptions:
+        """With `who`, the tools of the turn are those that whoever answers is trusted with."""
         options = TurnOptions(
             session=self.session, tenant=self.tenant, mode=self.mode, profile=self.profile, run_id=run_id
         )
@@ -78,6 +83,9 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             options["mask"] = mask
         if (sizes := self.settings.sizes) is not None:
             options["limits"] = sizes
+        if who is not None:
+            sampling = sampling_of(self.sampling, self.settings.request_overrides)
+            options["asked"] = Asked(models=who(self.model, self.fallbacks), sampling=sampling)
         return options
 
 

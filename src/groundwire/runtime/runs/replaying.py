@@ -24,7 +24,7 @@ from groundwire.runtime.arguments import kept_id
 from groundwire.runtime.runs.carrying import Carried
 from groundwire.runtime.runs.comparing import Difference, call_key, compare_exactly, compare_steps, read_raw
 from groundwire.runtime.runs.history import begin_run, load_run
-from groundwire.runtime.runs.options import RunOptions
+from groundwire.runtime.runs.options import RunOptions, WhoAnswers
 from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.tapes import Tape, awaited, not_recorded, read_shown
@@ -94,6 +94,7 @@ async def replay_changed(
     *,
     execute: bool = False,
     price: Price = no_price,
+    who: WhoAnswers | None = None,
 ) -> ReplayReport:
     """The loop with these options and the tools of `runtime`, asking a model, on the recorded results.
 
@@ -104,7 +105,8 @@ async def replay_changed(
     clock = runtime.clock
     runner = Runner(provider, results.execute, runs, clock, after_batch=runtime.apply_intents, price=price)
     state = await _begin(trace, options, runs, clock, runtime.ids.new("replay"))
-    async with runtime.run_turn(_outside(options, state.run.run_id), state.run.turn, resumed=False) as turn:
+    outside = _outside(options, state.run.run_id, who)
+    async with runtime.run_turn(outside, state.run.turn, resumed=False) as turn:
         turn.asks_people = False
         await runner.run(state, turn)
     replayed = await _read(runs, state.run)
@@ -201,9 +203,9 @@ def _unrecorded(calls: list[ToolCall], replayed: Trace) -> Iterator[Difference]:
         yield Difference(step=step, kind="call_unrecorded", name=call.name, replayed=read_raw(call.raw))
 
 
-def _outside(options: RunOptions, run_id: str) -> TurnOptions:
+def _outside(options: RunOptions, run_id: str, who: WhoAnswers | None = None) -> TurnOptions:
     """A turn under the run's rules that leaves its session alone."""
-    alone = options.for_turn(run_id)
+    alone = options.for_turn(run_id, who)
     alone["session"] = None
     return alone
 

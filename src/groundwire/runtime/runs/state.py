@@ -146,6 +146,7 @@ class RunState:
             case Started():
                 self.given = len(self.items) + body.inherited
                 self._extend(body.items)
+                self.warnings += body.warnings
             case Planned():
                 self.plan, self.plan_digest = body.plan, body.digest
                 self.send_options = to_send_options(body.plan)
