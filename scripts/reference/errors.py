@@ -93,6 +93,8 @@ DETAILS = {
 WHAT_TO_DO = {
     "InvalidJson": "Send JSON.",
     "ConfigError": "Correct the setting or the argument that the message names.",
+    "TrustError": "Evaluate again, or restore the file and its key; nothing starts with one that cannot be used.",
+    "NotReliable": "Choose a reliable model, or `tool_use_mode: relaxed`.",
     "RegistryError": "Correct the tool; `reason` is a stable code.",
     "ArtifactError": "Run `groundwire build` again.",
     "StoreError": "The hint says what is at fault: content, SQL, a damaged file, a newer version.",

@@ -7,7 +7,7 @@ from scripts.reference.markdown import code, explain, page, table
 WHAT = {
     "replay": ("dispatcher.py", "A call id that was closed before gives its result again.", "CONFLICT"),
     "resolve": ("checks.py", "Find the tool in the session's registry version.", "NOT_FOUND, LOOP_DETECTED"),
-    "mask": ("checks.py", "Is it allowed here, and meant for this caller?", "NOT_FOUND"),
+    "mask": ("checks.py", "Is it allowed here, meant for this caller, and is the model trusted with it?", "NOT_FOUND"),
     "mode": ("checks.py", "Is it for this mode?", "MODE_RESTRICTED"),
     "session": (
         "checks.py",

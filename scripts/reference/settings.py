@@ -16,6 +16,7 @@ from groundwire.assembly import (
     SimulatorSettings,
     StoreSettings,
     TelemetrySettings,
+    TrustSettings,
 )
 from groundwire.contracts.servers import ServerSettings
 from groundwire.contracts.tools import Budget, Gate
@@ -56,6 +57,7 @@ TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
     ),
     ("[local]", LocalSettings, "See [a local model](../guides/local-model.md)."),
     ("[telemetry]", TelemetrySettings, "See [telemetry](../guides/telemetry.md)."),
+    ("[trust]", TrustSettings, "See [trust cards](../guides/evals.md#trust-cards)."),
     ("[server]", ServerSettings, "See [the gateway](../guides/gateway.md)."),
     ("[mcpServers.NAME]", McpServerSettings, "Another server whose tools join yours. See [MCP](../guides/mcp.md)."),
     ("timeouts", Timeouts, "The value of `timeouts`."),
@@ -155,6 +157,11 @@ MEANINGS = {
     "Prices.output": "Dollars per million tokens written.",
     "Prices.cached": "Dollars per million tokens read from a cache; as `input` if left out.",
     "Settings.systemPrompt": "Counted in the metrics of the context; not sent anywhere.",
+    "Settings.trust": "How far models are trusted with tools.",
+    "TrustSettings.file": "What `groundwire eval trust` wrote; relative to the folder of this file. Empty: nobody judges models.",
+    "TrustSettings.keyEnv": "The environment variable that holds the key of its signature.",
+    "TrustSettings.unknown": "How far models and tools are trusted that no card names.",
+    "TrustSettings.enforced": "What becomes of a run that must call tools, where its model is not reliable.",
     "StoreSettings.url": "`memory://`, `sqlite:///path`, `postgresql://…`; with `?durability=process` or `?durability=power`.",
     "AuditSettings.checkpoint": "The file in which heads of the chain are noted; relative to the folder of this file. Empty: none.",
     "AuditSettings.keyEnv": "The environment variable that holds the HMAC key. Without a value there: no key.",
@@ -265,6 +272,10 @@ def generate() -> str:
                 (
                     code(AuditSettings().key_env),
                     "The HMAC key of the audit chain; `[audit] keyEnv` can name another variable.",
+                ),
+                (
+                    code(TrustSettings().key_env),
+                    "The HMAC key of [trust cards](../guides/evals.md#trust-cards); `[trust] keyEnv` can name another variable.",
                 ),
                 ("a flag's name", "Whether a [gate](../guides/policies.md#gates) is open: `1`, `true`, `yes` or `on`."),
             ],

@@ -53,6 +53,7 @@ class Finding(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=T
     """What one check found. `code` is the kind of failure, from a short list, so that failures can be counted.
 
     `counts` are what the check counted (quotes that are grounded, rows that were captured), for totals over trials.
+    `tools` are those that the check is about, whether they were called or not.
     """
 
     check: str
@@ -60,6 +61,7 @@ class Finding(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=T
     code: str = ""
     message: str = ""
     counts: dict[str, int] = field(default_factory=dict)
+    tools: tuple[str, ...] = ()
     detail: JsonObject = field(default_factory=dict)
 
 
@@ -98,6 +100,10 @@ class TrialRecord(Struct, frozen=True, kw_only=True, rename="camel"):
     tokens: Tokens = Tokens()
     cost: float | None = None
     run_ids: tuple[str, ...] = ()
+    route: str = ""
+    """The model's full name where it was asked, such as `openrouter/qwen/qwen3-30b`."""
+    sampling: JsonObject | None = None
+    """What its requests said of how words are chosen; None where that is not known."""
     attempts: int = 1
     digest: str = ""
     """Of all that the trial depends on: where it is the same, the result may be used again."""

@@ -21,15 +21,18 @@ from groundwire.contracts.ports import Provider
 from groundwire.contracts.requests import Sampling
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import Outcome
+from groundwire.contracts.trust import sampling_of
 from groundwire.evals.environments import open_environment
 from groundwire.evals.graders import Evidence, grade
 from groundwire.evals.graders.rubrics import JudgeFailed, Judges
 from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord, as_json
 from groundwire.evals.scenarios import OutcomeCheck, Scenario, said_before
 from groundwire.evals.users import UserFailed, user_turns
+from groundwire.providers.router import who_answers
 from groundwire.providers.scripted import SCRIPT_ERROR
 from groundwire.runtime.runs.comparing import read_raw
 from groundwire.runtime.runs.presets import merge_settings
+from groundwire.runtime.runs.settings import read_settings
 
 MAX_SECONDS = 600.0
 """A trial that takes longer is ended; what came of it until then is judged."""
@@ -58,9 +61,12 @@ async def carry_out(
 ) -> TrialRecord:
     """The record of the trial, whatever happened."""
     began, started_at = time.perf_counter(), datetime.now(UTC).isoformat(timespec="milliseconds")
+    route = who_answers(contestant.models)(contestant.name, ())[0]
+    sampling = sampling_of(contestant.sampling, read_settings(contestant.settings).request_overrides)
 
     def record(status: Status, **known: Any) -> TrialRecord:
         known.setdefault("latency_ms", round((time.perf_counter() - began) * 1000, 3))
+        known |= {"route": route, "sampling": sampling}
         return TrialRecord(trial=trial, seed=seed, status=status, digest=digest, started_at=started_at, **known)
 
     try:

@@ -1,16 +1,28 @@
 """Were the right tools called, with the right arguments, in the right order?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jsonschema_rs import validator_for
+from msgspec.structs import replace
 
 from groundwire.contracts.canonical import JsonValue
+from groundwire.contracts.errors import ErrorDetail
 from groundwire.evals.graders.evidence import Evidence
 from groundwire.evals.records import CallTrace, Finding
 from groundwire.evals.scenarios import CallsCheck, ExpectedCall
 
 
 def grade_calls(check: CallsCheck, evidence: Evidence) -> Finding:
+    return replace(_grade(check, evidence), tools=tuple(_tools_of(check)))
+
+
+def _tools_of(check: CallsCheck) -> Iterator[str]:
+    """The tools that a check is about: a name that should lead nowhere is none."""
+    names = [call.name for call in check.calls if call.error != ErrorDetail.UNKNOWN_TOOL]
+    yield from dict.fromkeys((*names, *(name for name in check.none if name != "*")))
+
+
+def _grade(check: CallsCheck, evidence: Evidence) -> Finding:
     made = evidence.calls
     forbidden = [call.name for call in made if "*" in check.none or call.name in check.none]
     if forbidden:

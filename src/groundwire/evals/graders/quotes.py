@@ -20,7 +20,7 @@ def grade_grounding(check: GroundingCheck, evidence: Evidence) -> Finding:
     missing = [quote for quote in quotes if not _is_found(quote, sources)]
     counts = {"quotes": len(quotes), "grounded": len(quotes) - len(missing)}
     if not missing:
-        return Finding(check="grounding", passed=True, counts=counts)
+        return Finding(check="grounding", passed=True, counts=counts, tools=(check.tool,))
     message = f"{len(missing)} of {len(quotes)} quotes stand nowhere, such as {missing[0][:80]!r}."
     return Finding(
         check="grounding",
@@ -28,6 +28,7 @@ def grade_grounding(check: GroundingCheck, evidence: Evidence) -> Finding:
         code="ungrounded",
         message=message,
         counts=counts,
+        tools=(check.tool,),
         detail={"ungrounded": list(missing)},
     )
 
