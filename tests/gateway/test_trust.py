@@ -43,13 +43,14 @@ def trusting(tmp_path, monkeypatch):
     return settings
 
 
-async def ask(running, *, session=""):
+async def ask(running, *, session="", **more):
     async with openai.AsyncOpenAI(base_url=running.openai_url, api_key="k", max_retries=0) as client:
         raw = await client.chat.completions.with_raw_response.create(
             model=running.model,
             messages=[{"role": "user", "content": "Wipe page 7."}],
             tools=[OURS],
             extra_headers={"x-groundwire-session-id": session} if session else {},
+            **more,
         )
         return raw.parse().choices[0].message.content, raw.headers.get("x-groundwire-warnings", "")
 
@@ -87,6 +88,16 @@ async def test_a_person_is_asked_for_the_gateway_s_call_and_the_next_request_may
         assert done == []
         await ask(running, session="s1")
         assert done == [7]
+
+
+@pytest.mark.requirement("C-194")
+async def test_a_model_that_is_not_reliable_cannot_be_made_to_call(gateway, trusting):
+    registry, done = pages()
+    async with gateway(*WIPES, registry=registry, trust=trusting("ask")) as running:
+        with pytest.raises(openai.BadRequestError) as caught:
+            await ask(running, tool_choice="required")
+    assert (caught.value.code, done, running.upstream.requests) == ("not_reliable", [], [])
+    assert "openai/gpt-5.2 is not reliable enough for it" in caught.value.message
 
 
 async def test_a_gateway_does_not_start_with_a_trust_file_that_was_changed(gateway, trusting):

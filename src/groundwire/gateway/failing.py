@@ -9,6 +9,7 @@ from groundwire.contracts.errors import (
     GroundwireError,
     NotAllowed,
     NotExpressible,
+    NotReliable,
     ProviderError,
     RateLimited,
     RegistryError,
@@ -46,7 +47,8 @@ def failure_of(error: GroundwireError) -> Failure:
         return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, param=error.path or None)
     if isinstance(error, (ConfigError, RegistryError, UnreadableBody)):  # what no run can be told, the request has said
         message = f"{error.message} ({error.hint})" if error.hint else error.message
-        return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400)
+        code = error.code if isinstance(error, NotReliable) else None
+        return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, code=code)
     if isinstance(error, RequestTooLarge):
         return Failure(kind=FailureKind.TOO_LARGE, message=error.message, status=413)
     if isinstance(error, (Overloaded, StoreUnavailable)):
