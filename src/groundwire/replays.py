@@ -77,7 +77,7 @@ async def replay_run(
         models,
         execute=changes.execute,
         price=price,
-        who=who_answers(models),
+        who=who_answers(models) if changes.execute else None,  # what runs nothing shows all that a model would do
     )
 
 

@@ -122,6 +122,25 @@ def test_help_names_both_commands(run):
     assert "verify" in shown
 
 
+def test_an_evaluation_becomes_trust_in_two_commands(empty):
+    evaluated = CliRunner().invoke(
+        main, ["eval", "smoke", "--scenarios", "happy_path", "--models", "perfect", "--trials", "50", "--quiet"]
+    )
+    assert evaluated.exit_code == 0, evaluated.output
+    [folder] = (empty / "reports").iterdir()
+    shown = json.loads(CliRunner().invoke(main, ["eval", "trust", str(folder), "--json"]).output)
+    assert {(one["model"], one["tool"]): one["trust"] for one in shown["cards"]} == {
+        ("simulated/perfect", "state_get"): "reliable",
+        ("simulated/perfect", "state_patch"): "reliable",
+        ("simulated/rules", "state_get"): "deny",
+        ("simulated/rules", "state_patch"): "deny",
+    }
+    (empty / "trust.json").write_text("{}")
+    refused = CliRunner().invoke(main, ["eval", "trust", "verify"])
+    assert refused.exit_code == 1
+    assert "error[trust_error]: the trust file trust.json cannot be used: it holds no trust cards" in refused.output
+
+
 @pytest.mark.parametrize("words", [("serve", "--port", "0"), ("chat", "-m", "Hello"), ("call", "get_weather", "{}")])
 def test_nothing_that_uses_tools_starts_with_a_trust_file_that_has_expired(project, words):
     _expired(project)

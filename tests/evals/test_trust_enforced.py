@@ -282,9 +282,15 @@ async def test_a_replay_that_carries_things_out_is_held_to_the_trust_of_its_mode
     async with shop(*cards(), card("up/worse", "pay", "deny")) as made:
         first = await made.agent.run("Pay 5.")
         assert made.done == [5]
-        report = await made.agent.replay(first.run_id, model="up/worse", execute=True)
-        assert "plan" in {one.kind for one in report.differences}
-        assert made.done == [5]
+        await made.agent.replay(first.run_id, model="up/worse", execute=True)
+        assert (made.offered, made.done) == (["look", "settle_up"], [5])
+
+
+async def test_a_replay_that_carries_nothing_out_shows_what_a_model_would_do_without_trust(shop):
+    async with shop(*cards(), card("up/worse", "pay", "deny")) as made:
+        first = await made.agent.run("Pay 5.")
+        report = await made.agent.replay(first.run_id, model="up/worse")
+        assert (report.same, made.offered, made.done) == (True, ["look", "pay", "settle_up"], [5])
 
 
 @pytest.mark.parametrize("spoil", ["missing", "tampered", "expired", "no_key", "other_key"])

@@ -7,6 +7,7 @@ from groundwire.cli.lazy import LazyGroup
 COMMANDS = {
     "run": "Run a suite. The word may be left out.",
     "compare": "Say whether one run is better or worse than another.",
+    "trust": "Say how far models are trusted with which tools.",
     "init": "Write a first suite for your tools.",
     "record": "Make a scenario of a stored run.",
     "replay": "Run stored runs against another model, prompt or version of the tools.",

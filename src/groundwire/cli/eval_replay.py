@@ -80,7 +80,9 @@ def eval_replay(
             execute=execute,
         )
         folder, records = read(
-            lambda runtime: _replay(runtime, settings, run_ids, changes, trials, reports, tenant), settings=settings
+            lambda runtime: _replay(runtime, settings, run_ids, changes, trials, reports, tenant),
+            settings=settings,
+            runs_tools=execute,
         )
         if as_json:
             print_json(records, file=out)

@@ -63,12 +63,12 @@ def read_tools(tools_dir: str | None, registry_path: str | None) -> Registry:
     return registry
 
 
-def read(work: Work[T], *, settings: Settings | None = None, asks_models: bool = False) -> T:
+def read(work: Work[T], *, settings: Settings | None = None, runs_tools: bool = False) -> T:
     """Look into the store. Nothing is created, and no head is noted in the checkpoint file."""
     settings = settings or read_settings()
     if is_missing(settings.store.url):
         settings = _without_store(settings, keep_checkpoint=True)
-    return _run_with(_any_registry(), settings if asks_models else _without_trust(settings), work)
+    return _run_with(_any_registry(), settings if runs_tools else _without_trust(settings), work)
 
 
 def change(work: Work[T]) -> T:
@@ -139,7 +139,7 @@ class _ToStderr(logging.Handler):
 
 
 def _without_trust(settings: Settings) -> Settings:
-    """Where no model is asked, a trust file that has expired must not keep people from their records."""
+    """Where no model uses a tool, a trust file that has expired must not keep people from their records."""
     return msgspec.structs.replace(settings, trust=TrustSettings())
 
 

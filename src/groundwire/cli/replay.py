@@ -74,7 +74,7 @@ def replay(
             execute=execute,
         )
         report = read(
-            lambda runtime: _replay(runtime, settings, run_id, changes, tenant), settings=settings, asks_models=True
+            lambda runtime: _replay(runtime, settings, run_id, changes, tenant), settings=settings, runs_tools=execute
         )
         if as_json:
             print_json(report, file=out)

@@ -17,6 +17,7 @@ from groundwire.contracts.messages import CallItem, ResultItem
 from groundwire.contracts.ports import Provider
 from groundwire.evals.records import Blame, CallTrace, EvalRun, Finding, Status, Tokens, Trial, TrialRecord, as_json
 from groundwire.evals.trials import blame_for, traced
+from groundwire.providers.router import who_answers
 from groundwire.replays import Changes, replay_run
 from groundwire.runtime.runs.comparing import Difference
 from groundwire.runtime.runs.replaying import ReplayReport
@@ -84,7 +85,8 @@ async def replay_trials(
             began, started_at = time.perf_counter(), _now()
             report = await replay_run(runtime, run_id, changes, models=models, price=price, tenant=tenant)
             latency = round((time.perf_counter() - began) * 1000, 3)
-            record = record_of(trial, report, latency_ms=latency, started_at=started_at)
+            made = record_of(trial, report, latency_ms=latency, started_at=started_at)
+            record = msgspec.structs.replace(made, route=who_answers(models)(name, ())[0])
             records.append(record)
             if on_record is not None:
                 on_record(record)
