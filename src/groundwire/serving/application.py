@@ -25,6 +25,8 @@ log = logging.getLogger("groundwire.serving")
 
 UNKNOWN = "other"
 """Counts requests for paths that are not served: each by its own name would be without end."""
+STOPS = (signal.SIGTERM, signal.SIGINT)
+"""What a worker is told to end by."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 
 
@@ -66,7 +68,10 @@ class Application:
         if not loop.is_running():  # a server within a running program opens and closes by itself
             with suppress(NotImplementedError, AttributeError):  # where there are no such signals
                 loop.add_signal_handler(signal.SIGUSR1, self.drain)
+            # The server forgets a signal that comes before it serves; it has to wait until the loop runs for good.
+            signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
             loop.run_until_complete(self.open())
+            loop.call_soon(signal.pthread_sigmask, signal.SIG_UNBLOCK, STOPS)
             _spare_the_collector()
 
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -5,7 +5,6 @@ import logging
 import os
 import signal
 import socket
-import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -15,13 +14,11 @@ from granian.server.embed import Server
 from granian.server.mp import MPServer
 
 from groundwire.contracts.servers import ServerSettings
-from groundwire.serving.application import Application
+from groundwire.serving.application import STOPS, Application
 
 log = logging.getLogger("groundwire.serving")
 
 _BACKLOG = 1024
-_INSISTENCE = 0.25
-"""Seconds between two requests to stop."""
 
 
 def run_server(make: Callable[[], Application], settings: ServerSettings, check: Callable[[], object]) -> None:
@@ -49,8 +46,10 @@ def run_server(make: Callable[[], Application], settings: ServerSettings, check:
 
     def make_in_worker() -> Application:
         """Until it has handlers of its own, a worker has those of the main process, which only note that a signal came."""
-        for sent in (signal.SIGTERM, signal.SIGINT):
+        for sent in STOPS:
             signal.signal(sent, signal.SIG_DFL)
+        if server.interrupt_signal:
+            raise SystemExit(0)
         return make()
 
     server.serve(target_loader=make_in_worker, wrap_loader=False)  # type: ignore[arg-type]  # an object with __rsgi__ is as good
@@ -78,18 +77,7 @@ class _Workers(MPServer):
                     os.kill(worker.inner.pid, signal.SIGUSR1)
             self.main_loop_interrupt.clear()
             self.main_loop_interrupt.wait(self.drain_seconds)  # who asks again does not want to wait
-        ended = threading.Event()
-        threading.Thread(target=self._insist, args=(ended,), daemon=True).start()
-        try:
-            super().shutdown(exit_code)
-        finally:
-            ended.set()
-
-    def _insist(self, ended: threading.Event) -> None:
-        """A worker that is just being made may miss a signal; one that has heard it does not mind another."""
-        while not ended.wait(_INSISTENCE):
-            for worker in self.wrks:
-                worker.terminate()
+        super().shutdown(exit_code)
 
 
 @asynccontextmanager
