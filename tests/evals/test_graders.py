@@ -117,7 +117,6 @@ async def test_a_cost_that_nobody_knows_is_not_below_a_limit():
 
 
 @pytest.mark.parametrize("mode", ["strict", "report"])
-@pytest.mark.requirement("A-105")
 async def test_quotes_are_looked_for_in_what_users_and_tools_said_and_not_in_the_models_words(mode):
     quoted = CallTrace(
         name="capture",
