@@ -18,6 +18,13 @@ async def pieces(*chunks: bytes | None) -> AsyncIterator[bytes | None]:
         yield chunk
 
 
+async def pieces_of(response) -> list[bytes]:
+    found = []
+    while piece := await response.piece():
+        found.append(piece)
+    return found
+
+
 async def nothing() -> AsyncIterator[bytes | None]:
     await asyncio.Event().wait()
     yield b""
@@ -67,7 +74,7 @@ async def test_a_request_arrives_as_it_was_sent_and_the_answer_comes_back_whole(
 async def test_all_pieces_of_an_answer_come():
     async with serving(lambda request: Response(chunks=pieces(b"a", b"b"))) as (url, _), transport() as client:
         response = await client.send(HttpRequest(url=url))
-        assert b"".join([chunk async for chunk in response.chunks()]) == b"ab"
+        assert b"".join(await pieces_of(response)) == b"ab"
 
 
 async def test_a_redirect_is_an_answer_and_is_not_followed():
@@ -86,7 +93,7 @@ async def read_whole(client, url):
 
 
 async def read_pieces(client, url):
-    return [chunk async for chunk in (await client.send(HttpRequest(url=url))).chunks()]
+    return await pieces_of(await client.send(HttpRequest(url=url)))
 
 
 @pytest.mark.parametrize("read", [read_whole, read_pieces])
@@ -273,7 +280,7 @@ async def test_a_piece_is_there_when_the_server_has_sent_it():
         port = server.sockets[0].getsockname()[1]
         response = await transport.send(HttpRequest(url=f"http://127.0.0.1:{port}/", body=b"{}"))
         pieces = []
-        async for piece in response.chunks():
+        while piece := await response.piece():
             pieces.append(piece)
             heard.set()
         await response.close()

@@ -58,6 +58,7 @@ class SlowResponse:
     def __init__(self, time):
         self.headers = {"content-type": "text/event-stream"}
         self._time = time
+        self._left = list(PIECES)
 
     @property
     def status(self):
@@ -68,10 +69,11 @@ class SlowResponse:
         self._time.take(30)
         return ANSWER
 
-    async def chunks(self):
-        for piece in PIECES:
-            self._time.take(10)
-            yield piece
+    async def piece(self):
+        if not self._left:
+            return b""
+        self._time.take(10)
+        return self._left.pop(0)
 
     async def close(self):
         pass

@@ -85,7 +85,7 @@ async def _chunks(response: HttpResponse, dialect: Dialect) -> AsyncGenerator[by
     """Events as they come, whole; where the connection breaks, the last one is an error as the dialect says it."""
     waiting = b""
     try:
-        async for chunk in response.chunks():
+        while chunk := await response.piece():
             if not waiting and chunk.endswith(_ENDS):
                 yield chunk
                 continue

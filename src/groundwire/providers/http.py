@@ -5,7 +5,7 @@ that leads here is above it.
 """
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from functools import lru_cache, partial
 from random import Random
@@ -54,11 +54,6 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 def _says_something(batch: Batch) -> bool:
     return bool(batch) and type(batch[-1]) is not ReplyStarted
-
-
-async def _awaited(chunks: AsyncIterator[bytes]) -> bytes | None:
-    with waiting():
-        return await anext(chunks, None)
 
 
 def _url_of(endpoint: Endpoint, model: str, stream: bool) -> str:  # noqa: FBT001 - a cache's key
@@ -244,9 +239,12 @@ class HttpProvider:
     async def received(self, response: HttpResponse, names: Mapping[str, str]) -> AsyncGenerator[Batch]:
         decoder = self._codec.StreamDecoder(names=names)
         try:
-            chunks = response.chunks()
-            while (chunk := await _awaited(chunks)) is not None:
-                if batch := decoder.feed(chunk):
+            while True:
+                with waiting():
+                    piece = await response.piece()
+                if not piece:
+                    break
+                if batch := decoder.feed(piece):
                     yield batch
         except TransportError as error:
             raise unreachable(error, self.endpoint.name) from None

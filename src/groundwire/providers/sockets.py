@@ -7,7 +7,7 @@ compression, HTTP/2.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
 from groundwire.contracts.failures import FailureKind
@@ -125,13 +125,18 @@ class _Response:
             self._end()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def piece(self) -> bytes:
         connection = self._connection
+        if connection is None:
+            return b""
         try:
-            while connection is not None and (piece := await connection.take()):
-                yield piece
-        finally:
+            piece = await connection.take()
+        except BaseException:
             self._end()
+            raise
+        if not piece:
+            self._end()
+        return piece
 
     async def close(self) -> None:
         self._end()

@@ -4,7 +4,7 @@ Knows bytes and timeouts; nothing of models, dialects or retries. Every way in w
 a TransportError with the kind of failure.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Protocol, TypeAlias
 
 from msgspec import Meta, Struct, field
@@ -52,7 +52,9 @@ class HttpResponse(Protocol):
 
     async def read(self) -> bytes: ...
 
-    def chunks(self) -> AsyncIterator[bytes]: ...
+    async def piece(self) -> bytes:
+        """What has come of the body since, as soon as there is anything; empty at its end."""
+        ...
 
     async def close(self) -> None: ...
 
