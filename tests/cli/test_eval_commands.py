@@ -19,7 +19,8 @@ WEATHER = Answer(calls=(Ask("get_weather", {"city": "Oslo"}),))
 
 
 def run(command, *arguments):
-    return CliRunner().invoke(command, [str(one) for one in arguments])
+    """As `groundwire` runs it: click remembers how a command was first asked for help."""
+    return CliRunner().invoke(command, [str(one) for one in arguments], help_option_names=["-h", "--help"])
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def run():
     """The command as it stands, without `groundwire eval` in front of it: errors come as they are."""
 
     def invoke(*words):
-        return CliRunner().invoke(eval_trust, [*map(str, words)])
+        return CliRunner().invoke(eval_trust, [*map(str, words)], help_option_names=["-h", "--help"])
 
     return invoke
 

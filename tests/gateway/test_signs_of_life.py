@@ -38,9 +38,9 @@ async def streamed(running, dialect):
     return answer.content.count(sign)
 
 
+@pytest.mark.quirk(55)
 @pytest.mark.parametrize("dialect", REQUESTS)
 async def test_a_translated_stream_gives_signs_of_life_while_its_provider_is_silent(gateway, dialect):
-    """Quirk 55."""
     async with gateway(model=slow(), upstream="gemini", server=QUICK) as running:
         assert await streamed(running, dialect) >= 2
 
