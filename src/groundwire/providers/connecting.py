@@ -7,7 +7,6 @@ import re
 import socket
 import ssl
 from functools import lru_cache
-from typing import NoReturn
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
@@ -165,15 +164,12 @@ class _Tunnel(asyncio.Protocol):
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        if parts.scheme not in _PORTS or not parts.hostname or not _PRINTABLE.fullmatch(parts.netloc):
-            raise _bad_address()
-        return parts if parts.port is None or parts.port else _refuse()
+        is_known = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
     except ValueError:
         raise _bad_address() from None
-
-
-def _refuse() -> NoReturn:
-    raise _bad_address()
+    if not is_known or not _PRINTABLE.fullmatch(parts.netloc):
+        raise _bad_address()
+    return parts
 
 
 def _read_proxy(address: str) -> Proxy:

@@ -53,6 +53,11 @@ class MethodNotAllowed(GroundwireError):
         self.allowed = allowed
 
 
+def unexpected() -> GroundwireError:
+    """For what nobody foresaw: whoever asked learns no more of it."""
+    return GroundwireError("Something went wrong here; the log says what.")
+
+
 def status_of(error: GroundwireError) -> int:
     if isinstance(error, MethodNotAllowed):
         return 405

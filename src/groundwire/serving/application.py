@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from groundwire.contracts.errors import GroundwireError
 from groundwire.serving.access_log import AccessLog
+from groundwire.serving.answers import unexpected
 from groundwire.serving.bridge import AsgiApp, AsgiCall
 from groundwire.serving.exchanges import ClientGone, Exchange, Route
 from groundwire.serving.tallies import GONE, Tally
@@ -114,7 +115,7 @@ class Application:
         except Exception:
             log.exception("%s %s failed (%s)", exchange.method, exchange.path, request_id)
             if not exchange.status:
-                route.refuse(exchange, GroundwireError("Something went wrong here; the log says what."))
+                route.refuse(exchange, unexpected())
         finally:
             tally.in_flight -= 1
             self._note(scope, request_id, route.label, route.dialect, exchange.status or GONE, started)

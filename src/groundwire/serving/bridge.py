@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from granian.rsgi import ProtocolClosed, WebsocketMessageType
 
+from groundwire.serving.answers import error_answer, unexpected
 from groundwire.serving.tallies import GONE
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -14,7 +15,6 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 AsgiApp: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
-_FAILED = b'{"error":{"code":"groundwire_error","message":"Something went wrong here; the log says what."}}'
 REQUEST_ID = "x-request-id"
 UNREADABLE = b"\xff"
 
@@ -48,7 +48,7 @@ class AsgiCall:
         if not self.status:
             self.status = 500
             headers = [("content-type", "application/json"), (REQUEST_ID, self._request_id)]
-            self._protocol.response_bytes(500, headers, _FAILED)
+            self._protocol.response_bytes(500, headers, bytes(error_answer(unexpected()).body))
 
     async def _run_http(self, app: AsgiApp) -> None:
         protocol = self._protocol

@@ -21,17 +21,15 @@ from groundwire.contracts.canonical import JsonObject, parse_json
 from groundwire.contracts.errors import GroundwireError, WireError
 from groundwire.contracts.keys import Caller, Scope
 from groundwire.contracts.shapes import explain_misfit
-from groundwire.serving.answers import MethodNotAllowed, error_answer, json_answer
-from groundwire.serving.bodies import RequestTooLarge
-from groundwire.serving.keys import DEFAULT_TENANT, KeyRing
+from groundwire.serving.answers import MethodNotAllowed, error_answer, json_answer, unexpected
+from groundwire.serving.bodies import too_large
+from groundwire.serving.keys import DEFAULT_TENANT, KEY_PARAMETER, KeyRing
 
 log = logging.getLogger("groundwire.serving")
 
 HEADER_PATTERN = "^[!-~]([ -~]*[!-~])?[\\t ]*$"
 """What a header that gives an id may be; spaces behind it are none of it."""
 NOBODY = Caller(tenant=DEFAULT_TENANT, key_id="", scopes=frozenset())
-KEY_PARAMETER = "key"
-"""The one query parameter that every endpoint takes: a credential, which is not the endpoint's affair."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -131,7 +129,7 @@ class _Dispatch:
             raise
         except Exception:
             log.exception("%s %s failed", endpoint.method, endpoint.path)
-            return error_answer(GroundwireError("Something went wrong here; the log says what."))
+            return error_answer(unexpected())
         return answer if isinstance(answer, Response) else json_answer(answer)
 
     async def _admitted(self, request: Request, scope: Scope | None) -> Caller:
@@ -167,7 +165,7 @@ async def _read_body(request: Request, wanted: type[Struct], most: int) -> Any:
     async for piece in request.stream():
         body += piece
         if len(body) > most:
-            raise RequestTooLarge(f"The body is longer than {most} bytes.")
+            raise too_large(most)
     value = parse_json(bytes(body))
     try:
         return msgspec.convert(value, wanted)

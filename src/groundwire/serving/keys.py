@@ -23,13 +23,14 @@ from groundwire.contracts.errors import (
     NotAllowed,
     RateLimited,
 )
-from groundwire.contracts.keys import ApiKey, Caller, KeySpend, OverLimit, Scope, caller_of
+from groundwire.contracts.keys import ApiKey, Caller, KeySpend, OverLimit, caller_of
 from groundwire.contracts.ports import Clock, KeyStore
 from groundwire.providers.secrets import Secret
 from groundwire.serving.origins import LOOPBACK, origin_fault
 
 DEFAULT_TENANT = "default"
-DEFAULT_SCOPES: tuple[Scope, ...] = ("models", "tools")
+KEY_PARAMETER = "key"
+"""The query parameter that clients of Gemini send their key in; every endpoint takes it."""
 SECRET_PREFIX = "gw_"  # noqa: S105 - what secrets begin with is none
 _SHOWN_CHARS = len(SECRET_PREFIX) + 8
 
@@ -159,8 +160,8 @@ def find_credential(header: Header, query: str) -> str:
     for name in ("x-api-key", "x-goog-api-key"):
         if value := (header(name) or "").strip():
             return value
-    if "key=" in query:
-        return next((value for name, value in parse_qsl(query) if name == "key"), "")
+    if f"{KEY_PARAMETER}=" in query:
+        return next((value for name, value in parse_qsl(query) if name == KEY_PARAMETER), "")
     return ""
 
 

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from groundwire.contracts.canonical import JsonObject
-from groundwire.serving.endpoints import HEADER_PATTERN, KEY_PARAMETER, Asked, Endpoint
+from groundwire.serving.endpoints import HEADER_PATTERN, Asked, Endpoint
+from groundwire.serving.keys import KEY_PARAMETER
 
 ERROR: JsonObject = {
     "type": "object",
