@@ -6,7 +6,6 @@ from groundwire.contracts.canonical import MAX_DEPTH
 from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway import idempotency
 from groundwire.gateway.api.paging import MOST
-from groundwire.gateway.relay_routing import MAX_NAME
 from groundwire.mcp.messages import MAX_MESSAGE
 from groundwire.mcp.upstream.connection import CONNECT_SECONDS, READ_SECONDS
 from groundwire.providers.retries import RetryPolicy
@@ -37,7 +36,7 @@ REQUESTS = (
     ("nesting of JSON sent to `/api`, and of arguments", f"{MAX_DEPTH} levels", "400, or VALIDATION", "–"),
     ("`Idempotency-Key`", f"{idempotency.MAX_KEY} characters", "400", "–"),
     ("ids of sessions and calls, names of conversations", f"{MAX_ID_CHARS} characters", "400", "–"),
-    ("name of a relayed session", f"{MAX_NAME} characters", "404", "–"),
+    ("name of a relayed session", f"{MAX_ID_CHARS} characters", "404", "–"),
     ("page of a listing under `/api`", f"{MOST:,} rows", "400", "`?limit=`"),
 )  # fmt: skip
 TIMES = (

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from groundwire.gateway import AnswerTable, Tables
-from groundwire.gateway.answers import AnswerRow
+from groundwire.gateway.answer_tables import AnswerRow
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.transport import Timeouts
 from groundwire.store import open_url

@@ -5,7 +5,7 @@ import pytest
 from google.genai import types
 
 from groundwire.providers.catalogue import ModelEntry
-from groundwire.testing import Answer, Rule
+from groundwire.testing import Answer, Ask, Rule
 from tests.gateway.relayed import FLAT, OSLO, PLACEHOLDER, SCRIPT, TOKYO, TOOLS, session_of, texts_of
 
 
@@ -147,6 +147,16 @@ async def test_a_client_finds_models_and_counts_tokens_below_its_session(gateway
     assert counted.total_tokens > 0
 
 
+async def test_a_call_whose_arguments_are_too_deep_to_be_read_is_listed_with_their_text(gateway):
+    deep = f'{{"city": {"[" * 5000}{"]" * 5000}}}'
+    script = (Answer(calls=(Ask("get_weather", raw=deep),)),)
+    async with gateway(*script, upstream="openai-chat") as running, session_of(running) as session:
+        await session.offer(tools=TOOLS)
+        await session.say("How is the weather?")
+        (call,) = await session.calls()
+    assert call["args"] == deep
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
@@ -155,8 +165,8 @@ async def test_a_client_finds_models_and_counts_tokens_below_its_session(gateway
         ("DELETE", "/relay/desk/v1beta/models/x", 405),
         ("POST", "/relay/desk/v1beta/models/x:predict", 404),
         ("POST", "/relay/desk/v1beta/models/nobody:generateContent", 404),
-        ("GET", f"/relay/{'n' * 201}/calls", 404),
-        ("GET", f"/relay/{'n' * 200}/calls", 200),
+        ("GET", f"/relay/{'n' * 257}/calls", 404),
+        ("GET", f"/relay/{'n' * 256}/calls", 200),
         ("GET", "/relay/a%00b/calls", 404),
     ],
 )

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from groundwire.gateway.answers import AnswerRow, AnswerTable
+from groundwire.gateway.answer_tables import AnswerRow, AnswerTable
 from groundwire.gateway.relay_tables import CallRow, RelayTables, StepRow
 from groundwire.gateway.retention import BATCH, Retention
 from groundwire.gateway.tables import Tables, TurnRow

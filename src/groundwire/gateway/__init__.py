@@ -3,7 +3,7 @@
 Moves bytes between codecs, models and the runtime, holds no state of its own and knows no other door.
 """
 
-from groundwire.gateway.answers import AnswerTable
+from groundwire.gateway.answer_tables import AnswerTable
 from groundwire.gateway.api import api_endpoints
 from groundwire.gateway.health import Health, health_endpoints
 from groundwire.gateway.metrics import metrics_endpoints

@@ -19,10 +19,9 @@ from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
-from groundwire.gateway.failing import failure_of, headers_for, overhead, write_failure
+from groundwire.gateway.failing import failure_of, write_failure
 from groundwire.gateway.forwarding import Passage, pass_on
 from groundwire.gateway.governed import (
-    SESSION_HEADER,
     TOOLS_HEADER,
     GovernedModel,
     GovernedPart,
@@ -32,12 +31,14 @@ from groundwire.gateway.governed import (
     patterns_in,
     tools_of,
 )
+from groundwire.gateway.headers import headers_for, overhead, stream_headers
 from groundwire.gateway.services import Services
 from groundwire.gateway.steps import Step
 from groundwire.providers.catalogue import UNKNOWN_MODEL
 from groundwire.providers.waiting import Stopwatch
 from groundwire.runtime.policies.access import parse_names
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers, SignOfLife
+from groundwire.serving.headers import SESSION_HEADER
 
 log = logging.getLogger("groundwire.gateway")
 
@@ -48,7 +49,7 @@ _OPERATORS = frozenset({FailureKind.AUTHENTICATION, FailureKind.PERMISSION, Fail
 """What a provider holds against the server and not the caller, who can do nothing about it."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class PathWish(Struct, frozen=True, kw_only=True):
     """What the path of a request says of it, which only Gemini's does."""
 
     model: str = ""
@@ -56,7 +57,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     array: bool = False
 
 
-_BY_BODY = Asked()
+_BY_BODY = PathWish()
 _SIGNS = {
     "openai-chat": b": keep-alive\n\n",
     "openai-responses": b": keep-alive\n\n",
@@ -94,7 +95,7 @@ class ModelDoor:
         sign, seconds = _SIGNS.get(dialect), services.settings.keep_alive_seconds
         self._life = SignOfLife(sign, seconds) if sign is not None and seconds else None
 
-    async def serve(self, exchange: Exchange, asked: Asked = _BY_BODY) -> None:
+    async def serve(self, exchange: Exchange, asked: PathWish = _BY_BODY) -> None:
         watch = Stopwatch()
         try:
             caller = await self._services.admit(exchange)
@@ -130,7 +131,9 @@ class ModelDoor:
             if error.failure.kind in _OPERATORS:
                 log.warning("%s: %s", error.hint or "a provider", error.message)
 
-    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> bool:
+    async def _pass_on(
+        self, exchange: Exchange, caller: Caller, body: bytes, asked: PathWish, watch: Stopwatch
+    ) -> bool:
         """Not where something has to be counted, or tools of ours are wanted."""
         if asked.array or caller.limits or caller.default_tools or exchange.headers.get(TOOLS_HEADER) is not None:
             return False
@@ -144,7 +147,7 @@ class ModelDoor:
         )
         return await pass_on(way, body, self._services)
 
-    async def _begin(self, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> Question:
+    async def _begin(self, caller: Caller, body: bytes, asked: PathWish, watch: Stopwatch) -> Question:
         services = self._services
         request = self._codec.decode_request(body, model=asked.model, stream=asked.stream, cache=services.cache)
         items = await services.steps.restored(caller.tenant, request.items, self.dialect)
@@ -274,8 +277,7 @@ class ModelDoor:
         return replace(reply, reply_id=question.reply_id, extras=extras)
 
     def _stream_headers(self, exchange: Exchange, question: Question, first: list[GovernedPart]) -> Headers:
-        kind = "application/json" if question.array else "text/event-stream; charset=utf-8"
-        own = [("content-type", kind), ("cache-control", "no-cache"), *headers_for(exchange, self.dialect)[1:]]
+        own = stream_headers(exchange, self.dialect, array=question.array)
         return [*own, overhead(question.watch), *early_warnings(first)]
 
     def _options(self, request: ModelRequest) -> SendOptions:

@@ -13,7 +13,7 @@ from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply
 from groundwire.contracts.requests import DeclaredTool, ModelRequest, ToolChoice
-from groundwire.gateway.asking import Asked, ModelDoor, Question
+from groundwire.gateway.asking import ModelDoor, PathWish, Question
 from groundwire.gateway.governed import checked_name
 from groundwire.gateway.threads import Offer, Thread, Turn, with_known_results
 from groundwire.providers.waiting import Stopwatch
@@ -45,10 +45,10 @@ class _KeptQuestion(Question, kw_only=True):
 
 
 class ConversationDoor(ModelDoor):
-    def _wish(self, body: bytes, asked: Asked) -> Wish:
+    def _wish(self, body: bytes, asked: PathWish) -> Wish:
         raise NotImplementedError
 
-    async def _begin(self, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> Question:
+    async def _begin(self, caller: Caller, body: bytes, asked: PathWish, watch: Stopwatch) -> Question:
         wish = self._wish(body, asked)
         tenant = caller.tenant
         thread = await self._thread(tenant, wish)

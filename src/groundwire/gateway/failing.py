@@ -18,11 +18,11 @@ from groundwire.contracts.errors import (
 )
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.requests import Dialect
+from groundwire.gateway.headers import headers_for
 from groundwire.providers.catalogue import UNKNOWN_MODEL
-from groundwire.providers.waiting import Stopwatch
 from groundwire.serving.application import Overloaded
 from groundwire.serving.bodies import RequestTooLarge, UnreadableBody
-from groundwire.serving.exchanges import Exchange, Headers
+from groundwire.serving.exchanges import Exchange
 
 _RETRY_SOON = 1.0
 
@@ -83,14 +83,3 @@ def write_failure(exchange: Exchange, error: GroundwireError, dialect: Dialect, 
     if dialect == "anthropic":
         body = {**body, "request_id": exchange.request_id}
     exchange.answer(status, headers, b"[%b]" % dump(body) if array else dump(body))
-
-
-def headers_for(exchange: Exchange, dialect: Dialect) -> Headers:
-    """The headers of every answer in JSON, with the request's id where clients of the dialect look for it."""
-    name = "request-id" if dialect == "anthropic" else "x-request-id"
-    return [("content-type", "application/json"), (name, exchange.request_id)]
-
-
-def overhead(watch: Stopwatch) -> tuple[str, str]:
-    """The header that says what the gateway itself has taken so far, in microseconds."""
-    return "x-groundwire-overhead-us", str(watch.own_microseconds)

@@ -11,7 +11,7 @@ from groundwire.contracts.failures import Failure
 from groundwire.contracts.keys import Caller
 from groundwire.contracts.replies import ReplyFailed
 from groundwire.contracts.requests import Dialect
-from groundwire.gateway.failing import headers_for, overhead
+from groundwire.gateway.headers import headers_for, overhead, stream_headers
 from groundwire.gateway.services import Services
 from groundwire.providers.transport import HttpResponse, TransportError
 from groundwire.providers.waiting import Stopwatch
@@ -62,15 +62,13 @@ async def pass_on(way: Passage, body: bytes, services: Services) -> bool:
         body = renamed(body, wire_name)
     headers = {key: value for key in _PASSED if (value := exchange.headers.get(key)) is not None}
     response = await provider.forward(body, wire_name, stream=is_stream, headers=headers)
-    answered = headers_for(exchange, dialect)
-    if is_stream and "json" not in response.headers.get("content-type", ""):
-        kind = response.headers.get("content-type", "text/event-stream")
-        answered = [("content-type", kind), ("cache-control", "no-cache"), *answered[1:], overhead(way.watch)]
+    kind = response.headers.get("content-type", "text/event-stream")
+    if is_stream and "json" not in kind:
+        answered = [*stream_headers(exchange, dialect, kind=kind), overhead(way.watch)]
         await exchange.stream(200, answered, _chunks(response, dialect))
         return True
     data = await provider.read(response)
-    answered.append(overhead(way.watch))
-    exchange.answer(200, answered, data)
+    exchange.answer(200, [*headers_for(exchange, dialect), overhead(way.watch)], data)
     return True
 
 

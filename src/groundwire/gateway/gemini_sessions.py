@@ -8,7 +8,7 @@ from groundwire.codecs.wire.reading import expected, optional_bool, required_tex
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.keys import Caller
-from groundwire.gateway.asking import Asked
+from groundwire.gateway.asking import PathWish
 from groundwire.gateway.conversing import ConversationDoor, Wish, conversation_of
 from groundwire.gateway.services import Services
 from groundwire.providers.waiting import Stopwatch
@@ -21,11 +21,13 @@ class GeminiSessionDoor(ConversationDoor):
     def __init__(self, services: Services) -> None:
         super().__init__("gemini", services)
 
-    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> bool:
+    async def _pass_on(
+        self, exchange: Exchange, caller: Caller, body: bytes, asked: PathWish, watch: Stopwatch
+    ) -> bool:
         """Never: this body is the gateway's own."""
         return False
 
-    def _wish(self, body: bytes, asked: Asked) -> Wish:
+    def _wish(self, body: bytes, asked: PathWish) -> Wish:
         source = read_object(body)
         conversation = conversation_of(source.get("conversation"))
         wire: JsonObject = {name: value for name, value in source.items() if name not in _OWN}

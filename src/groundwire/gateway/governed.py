@@ -42,7 +42,6 @@ from groundwire.runtime.sessions import MAX_ID_CHARS, is_id
 REQUEST_SECONDS = 24 * 3600
 """So long does a key name the request that it was first sent with."""
 TOOLS_HEADER = "x-groundwire-tools"
-SESSION_HEADER = "x-groundwire-session-id"
 
 _OURS = "groundwire"
 _FINISHES = {

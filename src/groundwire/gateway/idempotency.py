@@ -19,9 +19,10 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.keys import Caller
 from groundwire.contracts.replies import FinishReason, ReplyEnded
 from groundwire.contracts.requests import Dialect
-from groundwire.gateway.answers import AnswerRow, AnswerTable
-from groundwire.gateway.failing import Refused, headers_for, write_failure
+from groundwire.gateway.answer_tables import AnswerRow, AnswerTable
+from groundwire.gateway.failing import Refused, write_failure
 from groundwire.gateway.governed import REQUEST_SECONDS
+from groundwire.gateway.headers import headers_for
 from groundwire.gateway.services import Services
 from groundwire.serving.exchanges import ClientGone, Exchange, Handler, Headers, Recording
 

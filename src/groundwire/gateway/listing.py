@@ -9,7 +9,8 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.keys import Caller
 from groundwire.contracts.ports import TokenEstimator
 from groundwire.contracts.requests import Dialect, ModelRequest
-from groundwire.gateway.failing import headers_for, write_failure
+from groundwire.gateway.failing import write_failure
+from groundwire.gateway.headers import headers_for
 from groundwire.gateway.services import Services
 from groundwire.serving.exchanges import ClientGone, Exchange
 

@@ -3,10 +3,6 @@
 Bodies are in Gemini's form; tools, choices and results are also read as OpenAI writes them.
 """
 
-from typing import Any
-
-import msgspec
-
 from groundwire.codecs import gemini, openai_responses
 from groundwire.codecs.wire.json import dump, read_object, read_value
 from groundwire.codecs.wire.reading import as_list, as_object, expected, required_text
@@ -15,12 +11,13 @@ from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.requests import NativeTool
-from groundwire.gateway.failing import Refused, headers_for
+from groundwire.gateway.failing import Refused
 from groundwire.gateway.governed import is_ours
+from groundwire.gateway.headers import headers_for
 from groundwire.gateway.relay_sessions import offer_body
-from groundwire.gateway.relay_tables import CallRow
 from groundwire.gateway.services import Services
 from groundwire.gateway.threads import Offer
+from groundwire.runtime.runs.comparing import read_raw
 from groundwire.serving.exchanges import Exchange
 
 _NAMES = {"tool_config": "toolConfig", "toolChoice": "tool_choice"}
@@ -49,7 +46,9 @@ class RelayOwner:
 
     async def show_calls(self, exchange: Exchange, tenant: str, session: str) -> None:
         waiting = await self._tables.waiting_calls(tenant, session)
-        calls: list[JsonValue] = [{"id": call.call_id, "name": call.name, "args": _arguments(call)} for call in waiting]
+        calls: list[JsonValue] = [
+            {"id": call.call_id, "name": call.name, "args": read_raw(call.arguments)} for call in waiting
+        ]
         _answer(exchange, {"session": session, "calls": calls})
 
     async def add_results(self, exchange: Exchange, tenant: str, session: str) -> None:
@@ -139,13 +138,6 @@ def _response(value: JsonValue) -> JsonObject:
     if isinstance(value, dict):
         return value
     return object_result(value, failed=False) if isinstance(value, str) else {"output": value}
-
-
-def _arguments(call: CallRow) -> Any:
-    try:
-        return msgspec.json.decode(call.arguments)
-    except msgspec.MsgspecError:
-        return call.arguments
 
 
 def _shown(session: str, offer: Offer) -> JsonObject:

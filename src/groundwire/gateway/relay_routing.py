@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.gateway.asking import Asked
+from groundwire.gateway.asking import PathWish
 from groundwire.gateway.failing import Refused, write_failure
 from groundwire.gateway.idempotency import once
 from groundwire.gateway.listing import ModelList, TokenCount
@@ -15,11 +15,11 @@ from groundwire.gateway.relaying import RelayDoor
 from groundwire.gateway.routing import GeminiMethods, names_method, names_model
 from groundwire.gateway.services import Services
 from groundwire.runtime.clock import CharsPerFour
+from groundwire.runtime.sessions import MAX_ID_CHARS, is_id
 from groundwire.serving.exchanges import ClientGone, Exchange, Route
 
 _BASE = "/relay/"
 _MODELS = ("v1beta/models", "v1/models")
-MAX_NAME = 200
 
 _Action: TypeAlias = Callable[[RelayOwner, Exchange, str, str], Awaitable[None]]
 _ACTIONS: dict[tuple[str, str], _Action] = {
@@ -71,8 +71,8 @@ class _RelayPaths:
     async def serve(self, exchange: Exchange) -> None:
         session, _, rest = exchange.path.removeprefix(_BASE).partition("/")
         try:
-            if not 1 <= len(session) <= MAX_NAME or not session.isprintable():
-                message = f"A session's name has 1 to {MAX_NAME} printable characters."
+            if not is_id(session):
+                message = f"A session's name has 1 to {MAX_ID_CHARS} printable characters."
                 raise Refused(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404))
             base = _models_base(rest)
             if base is None:
@@ -88,7 +88,7 @@ class _RelayPaths:
             _refuse(exchange, error)
 
     async def _ask(self, exchange: Exchange, session: str, base: str) -> None:
-        async def generate(asking: Exchange, asked: Asked) -> None:
+        async def generate(asking: Exchange, asked: PathWish) -> None:
             await self._door.serve(asking, session, asked)
 
         await once(GeminiMethods(generate, self._count, base).serve, "gemini", self._services)(exchange)

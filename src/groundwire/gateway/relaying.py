@@ -29,14 +29,15 @@ from groundwire.contracts.replies import (
     ReplyTextDelta,
 )
 from groundwire.contracts.requests import ModelRequest, SendOptions
-from groundwire.gateway.asking import WARNINGS_HEADER, Asked, early_warnings, warnings_text
-from groundwire.gateway.failing import failure_of, headers_for, overhead, write_failure
+from groundwire.gateway.asking import WARNINGS_HEADER, PathWish, early_warnings, warnings_text
+from groundwire.gateway.failing import failure_of, write_failure
+from groundwire.gateway.headers import headers_for, overhead, stream_headers
 from groundwire.gateway.relay_sessions import RelayTurn, with_own_steps
 from groundwire.gateway.services import Services
 from groundwire.providers.failing import unreadable
 from groundwire.providers.router import ForwardingProvider
 from groundwire.providers.waiting import Stopwatch
-from groundwire.serving.exchanges import ClientGone, Exchange, Headers
+from groundwire.serving.exchanges import ClientGone, Exchange
 
 _HEADERS: dict[str, str] = {}
 
@@ -48,7 +49,7 @@ class _Relayed(Struct, kw_only=True):
     """
 
     caller: Caller
-    asked: Asked
+    asked: PathWish
     turn: RelayTurn
     seconds: float | None
     request: ModelRequest
@@ -64,7 +65,7 @@ class RelayDoor:
         self._models = services.models
         self._sessions = services.relay
 
-    async def serve(self, exchange: Exchange, session: str, asked: Asked) -> None:
+    async def serve(self, exchange: Exchange, session: str, asked: PathWish) -> None:
         watch = Stopwatch()
         try:
             caller = await self._services.admit(exchange)
@@ -95,7 +96,7 @@ class RelayDoor:
                 await self._services.charge_abandoned(relayed.caller, relayed.request, relayed.heard)
             raise
 
-    def _relayed(self, caller: Caller, asked: Asked, turn: RelayTurn, watch: Stopwatch) -> _Relayed:
+    def _relayed(self, caller: Caller, asked: PathWish, turn: RelayTurn, watch: Stopwatch) -> _Relayed:
         timeout = self._services.settings.result_timeout if turn.rewriting.brings_results else None
         direct = None if caller.limits else self._models.direct(asked.model, "gemini")
         request = ModelRequest(model=asked.model)
@@ -131,7 +132,8 @@ class RelayDoor:
             first = await anext(batches)
             if isinstance(first[0], ReplyFailed):
                 raise ProviderError(first[0].failure)
-            headers = [*_stream_headers(exchange, relayed.asked), overhead(relayed.watch), *early_warnings(first)]
+            own = stream_headers(exchange, "gemini", array=relayed.asked.array)
+            headers = [*own, overhead(relayed.watch), *early_warnings(first)]
             await exchange.stream(200, headers, self._pieces(relayed, first, batches))
 
     async def _batches(self, relayed: _Relayed) -> AsyncGenerator[list[ReplyPart]]:
@@ -172,7 +174,7 @@ class RelayDoor:
         await self._services.charge(relayed.caller, relayed.request, reply)
         return shown
 
-    async def _say_again(self, exchange: Exchange, asked: Asked) -> None:
+    async def _say_again(self, exchange: Exchange, asked: PathWish) -> None:
         """The results are not there yet; nobody is asked."""
         text = self._sessions.placeholder
         reply = Reply(model=asked.model, items=(say("assistant", text),), finish=Finish(reason=FinishReason.END))
@@ -186,7 +188,7 @@ class RelayDoor:
             yield encoder.feed(ReplyEnded(reply=reply))
             yield encoder.finish()
 
-        await exchange.stream(200, _stream_headers(exchange, asked), pieces())
+        await exchange.stream(200, stream_headers(exchange, "gemini", array=asked.array), pieces())
 
 
 def _read(data: bytes, turn: RelayTurn) -> Reply:
@@ -200,8 +202,3 @@ def _is_of_call(part: ReplyPart) -> bool:
     if type(part) is ItemEnded:
         return type(part.item) is CallItem
     return type(part) in (ReplyCallStarted, CallDelta)
-
-
-def _stream_headers(exchange: Exchange, asked: Asked) -> Headers:
-    kind = "application/json" if asked.array else "text/event-stream; charset=utf-8"
-    return [("content-type", kind), ("cache-control", "no-cache"), *headers_for(exchange, "gemini")[1:]]

@@ -11,9 +11,10 @@ from groundwire.contracts.errors import GroundwireError, WireError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.keys import Caller
 from groundwire.contracts.requests import Dialect, ModelRequest
-from groundwire.gateway.asking import Asked
+from groundwire.gateway.asking import PathWish
 from groundwire.gateway.conversing import ConversationDoor, Wish, conversation_of
-from groundwire.gateway.failing import Refused, headers_for
+from groundwire.gateway.failing import Refused
+from groundwire.gateway.headers import headers_for
 from groundwire.gateway.services import Services
 from groundwire.providers.waiting import Stopwatch
 from groundwire.serving.exchanges import ClientGone, Exchange
@@ -39,7 +40,9 @@ class ResponsesDoor(ConversationDoor):
     def __init__(self, services: Services) -> None:
         super().__init__(_DIALECT, services)
 
-    async def _pass_on(self, exchange: Exchange, caller: Caller, body: bytes, asked: Asked, watch: Stopwatch) -> bool:
+    async def _pass_on(
+        self, exchange: Exchange, caller: Caller, body: bytes, asked: PathWish, watch: Stopwatch
+    ) -> bool:
         """Only what neither goes on from something nor is to be kept."""
         try:
             head = _read_head(body)
@@ -49,7 +52,7 @@ class ResponsesDoor(ConversationDoor):
             return False
         return await super()._pass_on(exchange, caller, body, asked, watch)
 
-    def _wish(self, body: bytes, asked: Asked) -> Wish:
+    def _wish(self, body: bytes, asked: PathWish) -> Wish:
         request = self._codec.decode_request(body, cache=self._services.cache)
         own = request.extras.get(_DIALECT, {})
         previous = own.get("previous_response_id")

@@ -41,7 +41,7 @@ class Retention:
             await asyncio.wait([self._task])
 
     async def prune(self) -> int:
-        """One round; how many rows were removed. None where another process is at it."""
+        """One round; how many rows were removed. Where another process is at it, that one removes them."""
         if not await self._take():
             return 0
         removed = await self._repeat(self._prune_answers)

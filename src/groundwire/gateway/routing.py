@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
-from groundwire.gateway.asking import Asked, ModelDoor
+from groundwire.gateway.asking import ModelDoor, PathWish
 from groundwire.gateway.gemini_sessions import GeminiSessionDoor
 from groundwire.gateway.idempotency import once
 from groundwire.gateway.listing import ModelList, TokenCount, no_such_method
@@ -24,7 +24,7 @@ _GEMINI_ROOT = "/v1beta/"
 class GeminiMethods:
     """`{model}:{method}` below the models; names may hold slashes and colons, so the last colon counts."""
 
-    def __init__(self, generate: Callable[[Exchange, Asked], Awaitable[None]], count: TokenCount, base: str) -> None:
+    def __init__(self, generate: Callable[[Exchange, PathWish], Awaitable[None]], count: TokenCount, base: str) -> None:
         self._generate = generate
         self._count = count
         self._base = base
@@ -32,10 +32,10 @@ class GeminiMethods:
     async def serve(self, exchange: Exchange) -> None:
         model, _, method = unquote(exchange.path[len(self._base) :]).rpartition(":")
         if method == "generateContent":
-            await self._generate(exchange, Asked(model=model))
+            await self._generate(exchange, PathWish(model=model))
         elif method == "streamGenerateContent":
             is_array = exchange.parameter("alt") != "sse"
-            await self._generate(exchange, Asked(model=model, stream=True, array=is_array))
+            await self._generate(exchange, PathWish(model=model, stream=True, array=is_array))
         elif method == "countTokens":
             await self._count.serve(exchange, model)
         else:

@@ -10,7 +10,7 @@ from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply, Usage
 from groundwire.contracts.requests import ModelRequest
 from groundwire.contracts.servers import ServerSettings
-from groundwire.gateway.answers import AnswerTable
+from groundwire.gateway.answer_tables import AnswerTable
 from groundwire.gateway.relay_sessions import RelaySessions
 from groundwire.gateway.relay_tables import RelayTables
 from groundwire.gateway.steps import Steps

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from groundwire.contracts.messages import CallItem, Item, Message, NativeItem, ResultItem
 from groundwire.contracts.texts import storable
 from groundwire.gateway.tables import Tables
+from groundwire.runtime.runs.comparing import read_raw
 
 _WITHOUT_IDS = "gemini"
 """The dialect in which calls need no ids."""
@@ -182,9 +183,4 @@ def _answering(items: Sequence[Item], ids: Mapping[str, str]) -> list[Item]:
 
 
 def _arguments(item: CallItem) -> object:
-    if item.call.arguments is not None:
-        return item.call.arguments
-    try:
-        return msgspec.json.decode(item.call.raw)
-    except (msgspec.MsgspecError, RecursionError):
-        return item.call.raw
+    return read_raw(item.call.raw) if item.call.arguments is None else item.call.arguments

@@ -26,10 +26,10 @@ from groundwire.mcp.messages import MAX_MESSAGE, BadMessage, read_message
 from groundwire.mcp.protocol import Request, make_server
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.turns import TurnOptions
+from groundwire.serving.headers import SESSION_HEADER
 from groundwire.serving.origins import LOOPBACK, origin_fault
 
-SESSION = "mcp-session-id"
-OUR_SESSION = "x-groundwire-session-id"
+MCP_SESSION = "mcp-session-id"
 VERSION = "mcp-protocol-version"
 _OPTIONS = "groundwire.options"
 _SESSION_ID = re.compile(r"mcp_[0-9a-f]{32}")
@@ -97,11 +97,11 @@ class HttpDoor:
         if fault:
             return await _refusal(403, fault)(scope, receive, send)
         options: TurnOptions = {**self._identify(scope)} if self._identify is not None else {}
-        named = headers.get(SESSION) if _has_sessions(headers) else None
+        named = headers.get(MCP_SESSION) if _has_sessions(headers) else None
         if named is not None and not await self._is_open(named, options):
             return await _refusal(404, "There is no such session, or it has ended.")(scope, receive, send)
         if scope["method"] == "POST":
-            if session := headers.get(OUR_SESSION) or named:
+            if session := headers.get(SESSION_HEADER) or named:
                 options["session"] = session
             return await self._post(scope, receive, send, options)
         if scope["method"] == "DELETE" and named is not None:
@@ -194,7 +194,7 @@ def _with_session(send: Send, session: str) -> Send:
 
     async def telling(message: Message) -> None:
         if message["type"] == "http.response.start" and message["status"] < 400:
-            MutableHeaders(scope=message)[SESSION] = session
+            MutableHeaders(scope=message)[MCP_SESSION] = session
         await send(message)
 
     return telling

@@ -17,8 +17,8 @@ from groundwire.runtime.sessions import MAX_ID_CHARS, is_id
 from groundwire.runtime.turns import TurnOptions
 from groundwire.serving.answers import JSON
 from groundwire.serving.endpoints import HEADER_PATTERN, Asked, Endpoint
+from groundwire.serving.headers import SESSION_HEADER
 
-SESSION = "x-groundwire-session-id"
 CALL = "x-groundwire-call-id"
 KEY = "idempotency-key"
 _HEADER = re.compile(HEADER_PATTERN)
@@ -62,7 +62,7 @@ class Calling:
 
 def _options(asked: Asked, wanted: Wanted) -> TurnOptions:
     options: TurnOptions = {"tenant": asked.tenant, "mode": wanted.mode, "profile": wanted.profile}
-    session = _header(asked, SESSION)
+    session = _header(asked, SESSION_HEADER)
     if session is not None:
         options["session"] = session
     if wanted.request_id:
@@ -96,7 +96,7 @@ def calling_endpoints(runtime: Runtime) -> list[Endpoint]:
             scope="tools",
             body=Wanted,
             headers={
-                SESSION: "The conversation that the call belongs to.",
+                SESSION_HEADER: "The conversation that the call belongs to.",
                 CALL: "The call's own id; made up when not given.",
                 KEY: "The same key and arguments again give the stored result.",
             },
