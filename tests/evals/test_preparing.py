@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from groundwire import ConfigError, Settings
 from groundwire.evals.catalogue import SHIPPED
-from groundwire.evals.estimating import estimate
+from groundwire.evals.forecasting import forecast
 from groundwire.evals.knobs import Knobs
 from groundwire.evals.planning import SamplingProfile
 from groundwire.evals.preparing import knobs_of, prepare, prepare_again
@@ -151,7 +151,7 @@ def test_notes_say_what_is_special_about_a_model():
 
 async def test_an_estimate_counts_trials_tokens_and_dollars_without_asking_anybody():
     plan = plan_of(models="openai,x-ai", profiles="default,tool_calling", trials=10)
-    priced, unpriced, baseline = await estimate(plan)
+    priced, unpriced, baseline = await forecast(plan)
     assert (priced.model, priced.trials, priced.profiles) == ("openai/gpt-5.2:nitro", 50, ("default",))
     assert (unpriced.trials, unpriced.profiles, unpriced.cost) == (100, ("default", "tool_calling"), None)
     assert unpriced.tokens.input == 2 * priced.tokens.input

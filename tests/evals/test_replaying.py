@@ -1,5 +1,7 @@
 """Stored runs against something new, as an evaluation."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from groundwire import Agent, ConfigError, Registry, Runtime, tool
@@ -10,6 +12,7 @@ from groundwire.replays import Changes
 from groundwire.testing import Answer, Ask, Failure, FakeClock, ScriptedModel, ScriptedProvider
 
 RAN = []
+NOW = datetime(2026, 11, 16, 12, 30, 5, tzinfo=UTC)
 
 
 @tool
@@ -37,7 +40,7 @@ async def replay(*answers, changes=None, trials=1, recorded=(PEAR, "It is 7.")):
         for prompt in ("What is a pear?", "And again, a pear?"):
             agent = Agent("sim/old", runtime=runtime, models=scripted(*recorded))
             run_ids.append((await agent.run(prompt)).run_id)
-        run = await plan_replays(runtime, run_ids, changes, eval_id="e1", trials=trials)
+        run = await plan_replays(runtime, run_ids, changes, now=NOW, trials=trials)
         records = await replay_trials(runtime, run, changes, scripted(*answers), on_record=seen.append)
     assert seen == list(records)
     return run, records
@@ -114,10 +117,10 @@ async def test_trials_are_counted_and_records_are_like_any_others():
 async def test_a_run_that_is_not_there_is_named_before_anybody_is_asked():
     async with Runtime(Registry(), "memory://") as runtime:
         with pytest.raises(NotFound, match="there is no run 'nowhere'"):
-            await plan_replays(runtime, ["nowhere"], Changes(model="sim/new"), eval_id="e1")
+            await plan_replays(runtime, ["nowhere"], Changes(model="sim/new"), now=NOW)
 
 
 async def test_a_replay_that_changes_nothing_is_refused():
     async with Runtime(Registry(), "memory://") as runtime:
         with pytest.raises(ConfigError, match="changes nothing"):
-            await plan_replays(runtime, [], Changes(), eval_id="e1")
+            await plan_replays(runtime, [], Changes(), now=NOW)

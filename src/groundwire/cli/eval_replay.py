@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.options import TEXT, global_options, json_option, tenant_option
+from groundwire.cli.changes import change_options, read_changes
+from groundwire.cli.options import TEXT, global_options, json_option, reports_option, tenant_option
 from groundwire.cli.output import clean, plural, print_json, print_text, reserved_stdout
-from groundwire.cli.replay import read_instructions
 
 if TYPE_CHECKING:
     from groundwire.assembly import Runtime, Settings
@@ -20,29 +20,9 @@ MOST_TRIALS = 1000
 
 @click.command("replay")
 @click.argument("run_ids", type=TEXT, metavar="RUN…", nargs=-1, required=True)
-@click.option("--model", type=TEXT, metavar="MODEL", help="Ask this model.")
-@click.option(
-    "--instructions",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Ask with these instructions.",
-)
-@click.option(
-    "--tools",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Ask with the tools of this folder.",
-)
+@change_options
 @click.option("--trials", type=click.IntRange(1, MOST_TRIALS), default=1, show_default=True, help="How often each.")
-@click.option("--execute", is_flag=True, help="Carry out calls that the record lacks; they are real, and are recorded.")
-@click.option(
-    "--reports",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    default=Path("reports"),
-    show_default=True,
-    help="Where the report goes.",
-)
+@reports_option
 @tenant_option
 @json_option
 @global_options()
@@ -69,16 +49,9 @@ def eval_replay(
         raise click.UsageError("give it --model, --instructions or --tools: else there is nothing to find out")
     with reserved_stdout() as out:
         from groundwire.cli.opening import read, read_settings
-        from groundwire.registry import Registry
-        from groundwire.replays import Changes
 
         settings = read_settings()
-        changes = Changes(
-            model=model,
-            instructions=None if instructions is None else read_instructions(instructions),
-            registry=None if tools is None else Registry.build(tools),
-            execute=execute,
-        )
+        changes = read_changes(model=model, instructions=instructions, tools=tools, execute=execute)
         folder, records = read(
             lambda runtime: _replay(runtime, settings, run_ids, changes, trials, reports, tenant),
             settings=settings,
@@ -104,15 +77,12 @@ async def _replay(
     reports: Path,
     tenant: str,
 ) -> "tuple[Path, tuple[TrialRecord, ...]]":
-    from groundwire import __version__
     from groundwire.assembly import open_models
     from groundwire.evals.replaying import plan_replays, replay_trials
     from groundwire.evals.reports import ReportFolder, write_report
 
     now = datetime.now(UTC)
-    run = await plan_replays(
-        runtime, run_ids, changes, eval_id=f"{now:%Y%m%dT%H%M%SZ}", trials=trials, tenant=tenant, version=__version__
-    )
+    run = await plan_replays(runtime, run_ids, changes, now=now, trials=trials, tenant=tenant)
     models = open_models(settings)
     try:
         folder = ReportFolder.create(reports, run, now=now)

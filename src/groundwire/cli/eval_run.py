@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from groundwire.cli.failures import FAILED, INTERRUPTED
-from groundwire.cli.options import TEXT, global_options, json_option
+from groundwire.cli.options import TEXT, global_options, json_option, reports_option
 from groundwire.cli.output import note, plural, print_json, print_table, print_text
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from groundwire.assembly import Settings
     from groundwire.evals.evaluating import Evaluated
     from groundwire.evals.knobs import Knobs
     from groundwire.evals.planning import Plan
     from groundwire.evals.reports import ReportFolder
 
-REPORTS = "reports"
 _MAY_CHANGE = frozenset({"jobs", "max_cost"})
 """What a run that is gone on with may be told anew: none of it changes what is tried."""
 
@@ -54,14 +55,7 @@ def _knob(flag: str, name: str, explanation: str, **details: Any) -> Any:
 @click.option("--dry-run", is_flag=True, help="Show what would be tried and what it would cost.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="FOLDER", help="Go on with a run that was stopped.")
 @click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Keep results there, and use them again.")
-@click.option(
-    "--reports",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    default=REPORTS,
-    show_default=True,
-    help="Where the report's folder is made.",
-)
+@reports_option
 @click.option(
     "--min-pass", type=click.FloatRange(0, 1), help="Fail where a combination passes less often, such as 0.96."
 )
@@ -129,7 +123,7 @@ def eval_run(
 
 
 def _planned(
-    knobs: "Knobs", suite: str | None, given: dict[str, Any], settings: "Settings", now: Any
+    knobs: "Knobs", suite: str | None, given: dict[str, Any], settings: "Settings", now: "datetime"
 ) -> "tuple[Plan, Knobs]":
     from msgspec.structs import replace
 
@@ -142,7 +136,7 @@ def _planned(
 
 
 def _resumed(
-    path: Path, suite: str | None, given: dict[str, Any], settings: "Settings", now: Any, *, verbose: int
+    path: Path, suite: str | None, given: dict[str, Any], settings: "Settings", now: "datetime", *, verbose: int
 ) -> "tuple[Plan, Knobs, ReportFolder]":
     from msgspec.structs import replace
 
@@ -223,13 +217,13 @@ def _below(done: "Evaluated", min_pass: float | None) -> list[str]:
 def _show_plan(plan: "Plan", *, as_json: bool) -> None:
     import asyncio
 
-    from groundwire.evals.estimating import estimate
+    from groundwire.evals.forecasting import forecast
 
-    estimates = asyncio.run(estimate(plan))
-    total = sum(one.trials for one in estimates)
-    known = [one.cost for one in estimates if one.cost is not None]
+    forecasts = asyncio.run(forecast(plan))
+    total = sum(one.trials for one in forecasts)
+    known = [one.cost for one in forecasts if one.cost is not None]
     if as_json:
-        print_json({"run": plan.run, "trials": total, "models": estimates, "cost": sum(known)})
+        print_json({"run": plan.run, "trials": total, "models": forecasts, "cost": sum(known)})
         return
     rows = (
         (
@@ -240,11 +234,11 @@ def _show_plan(plan: "Plan", *, as_json: bool) -> None:
             str(one.tokens.output),
             "unknown" if one.cost is None else f"${one.cost:.4f}",
         )
-        for one in estimates
+        for one in forecasts
     )
     print_table(("MODEL", "PROFILES", "TRIALS", "TOKENS IN", "TOKENS OUT", "ABOUT"), rows, empty="Nothing.")
     print_text(f"\nScenarios: {', '.join(plan.run.scenarios)}")
     print_text(f"Strategies: {', '.join(plan.run.strategies)}")
-    unknown = len(estimates) - len(known)
+    unknown = len(forecasts) - len(known)
     besides = f", and {plural(unknown, 'model')} without a price" if unknown else ""
     print_text(f"{plural(total, 'trial')}, about ${sum(known):.4f}{besides}. Nobody was asked.")

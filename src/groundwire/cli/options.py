@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
@@ -100,6 +101,14 @@ limit_option = click.option(
     default=50,
     show_default=True,
     help="How many, newest first.",
+)
+reports_option = click.option(
+    "--reports",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    default="reports",
+    show_default=True,
+    help="The folder of all reports.",
 )
 note_option = click.option("--note", metavar="TEXT", type=TEXT, default="", help="Why; it is recorded.")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from groundwire.cli.changes import change_options, read_changes
 from groundwire.cli.options import TEXT, global_options, json_option, tenant_option
 from groundwire.cli.output import clean, plural, print_json, print_text, reserved_stdout
 
@@ -24,20 +25,7 @@ DIFF_LINES = 12
 
 @click.command()
 @click.argument("run_id", type=TEXT, metavar="RUN")
-@click.option("--model", type=TEXT, metavar="MODEL", help="Ask this model instead of giving the recorded answers.")
-@click.option(
-    "--instructions",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Ask again with these instructions.",
-)
-@click.option(
-    "--tools",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Ask again with the tools of this folder.",
-)
-@click.option("--execute", is_flag=True, help="Carry out calls that the record lacks; they are real, and are recorded.")
+@change_options
 @tenant_option
 @json_option
 @global_options()
@@ -63,16 +51,9 @@ def replay(
         raise click.UsageError("--execute needs --model, --instructions or --tools: an exact replay runs nothing")
     with reserved_stdout() as out:
         from groundwire.cli.opening import read, read_settings
-        from groundwire.registry import Registry
-        from groundwire.replays import Changes
 
         settings = read_settings()
-        changes = Changes(
-            model=model,
-            instructions=None if instructions is None else read_instructions(instructions),
-            registry=None if tools is None else Registry.build(tools),
-            execute=execute,
-        )
+        changes = read_changes(model=model, instructions=instructions, tools=tools, execute=execute)
         report = read(
             lambda runtime: _replay(runtime, settings, run_id, changes, tenant), settings=settings, runs_tools=execute
         )
@@ -98,13 +79,6 @@ async def _replay(
         return await replay_run(runtime, run_id, changes, models=models, tenant=tenant)
     finally:
         await models.close()
-
-
-def read_instructions(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeError:
-        raise click.BadParameter(f"{file} is not UTF-8", param_hint="--instructions") from None
 
 
 def _tell(report: "ReplayReport", *, executed: bool) -> Iterator[str]:

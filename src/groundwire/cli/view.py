@@ -5,25 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.options import global_options, json_option
+from groundwire.cli.options import global_options, json_option, reports_option
 from groundwire.cli.output import note, print_json, print_text
 
 if TYPE_CHECKING:
     from groundwire.evals.reports import ReportFolder
 
-REPORTS = "reports"
-
 
 @click.command()
 @click.argument("report", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "--reports",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    default=REPORTS,
-    show_default=True,
-    help="Where reports lie.",
-)
+@reports_option
 @click.option("--no-open", is_flag=True, help="Only print where the page is.")
 @json_option
 @global_options()

@@ -14,7 +14,7 @@ from groundwire.evals.knobs import Knobs
 from groundwire.evals.loading import find_suite
 from groundwire.evals.planning import EvalModel, Plan, SamplingProfile, Strategy
 from groundwire.evals.reaching import OPENROUTER
-from groundwire.evals.records import EvalRun
+from groundwire.evals.records import EvalRun, new_run_id
 from groundwire.runtime.runs.presets import PRESETS
 from groundwire.runtime.runs.settings import read_settings
 
@@ -31,7 +31,7 @@ def prepare(knobs: Knobs, settings: Settings, *, now: datetime, run_id: str = ""
     scenarios = choose_scenarios(suite, knobs.scenarios or meant)
     profiles = tuple(knobs.over(profile) for profile in choose_profiles(catalogue.profiles, knobs.profiles))
     run = EvalRun(
-        run_id=run_id or f"eval_{now:%Y%m%dT%H%M%S%f}",
+        run_id=run_id or new_run_id(now),
         suite=suite.name,
         models=tuple(model.id for model in models),
         profiles=tuple(profile.id for profile in profiles),

@@ -4,13 +4,17 @@ These records are the product. Reports, statistics, comparisons and trust cards 
 make others. Nothing here runs anything.
 """
 
+from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
 
 from groundwire.contracts.canonical import JsonObject
+
+Combination: TypeAlias = tuple[str, str, str]
+"""Model, sampling profile and strategy."""
 
 
 class Trial(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -28,7 +32,7 @@ class Trial(Struct, frozen=True, kw_only=True, rename="camel"):
         return f"{self.model} · {self.profile} · {self.strategy} · {self.scenario} · {self.number}"
 
     @property
-    def combination(self) -> tuple[str, str, str]:
+    def combination(self) -> Combination:
         return self.model, self.profile, self.strategy
 
 
@@ -136,6 +140,10 @@ class EvalRun(Struct, frozen=True, kw_only=True, rename="camel"):
     """By model, what a reader of the tables should know of it: presets that are on, for instance."""
     asked: JsonObject = field(default_factory=dict)
     """The knobs as they were set, from which the same plan can be made again. No key is among them."""
+
+
+def new_run_id(now: datetime) -> str:
+    return f"eval_{now:%Y%m%dT%H%M%S%f}"
 
 
 def as_json(value: Struct) -> JsonObject:

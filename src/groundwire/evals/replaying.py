@@ -10,12 +10,24 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from groundwire import __version__
 from groundwire.contracts.canonical import JsonValue, dump_json
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import CallItem, ResultItem
 from groundwire.contracts.ports import Provider
-from groundwire.evals.records import Blame, CallTrace, EvalRun, Finding, Status, Tokens, Trial, TrialRecord, as_json
+from groundwire.evals.records import (
+    Blame,
+    CallTrace,
+    EvalRun,
+    Finding,
+    Status,
+    Tokens,
+    Trial,
+    TrialRecord,
+    as_json,
+    new_run_id,
+)
 from groundwire.evals.trials import blame_for, traced
 from groundwire.providers.router import who_answers
 from groundwire.replays import Changes, replay_run
@@ -36,10 +48,9 @@ async def plan_replays(
     run_ids: Sequence[str],
     changes: Changes,
     *,
-    eval_id: str,
+    now: datetime,
     trials: int = 1,
     tenant: str = "default",
-    version: str = "",
 ) -> EvalRun:
     """What will be replayed. A run that is not there is NotFound before any model is asked."""
     if changes.is_exact:
@@ -50,7 +61,7 @@ async def plan_replays(
         trace = await read_trace(runtime.store, tenant, run_id)
         models[changes.model or trace.run.model] = None
     return EvalRun(
-        run_id=eval_id,
+        run_id=new_run_id(now),
         suite=STRATEGY,
         models=tuple(models),
         profiles=(PROFILE,),
@@ -59,8 +70,8 @@ async def plan_replays(
         trials=trials,
         seed=0,
         is_live=True,
-        version=version,
-        created_at=_now(),
+        version=__version__,
+        created_at=now.isoformat(timespec="seconds"),
         notes=dict.fromkeys(models, _told(changes)),
     )
 

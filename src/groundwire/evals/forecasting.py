@@ -23,7 +23,7 @@ from groundwire.evals.trials import carry_out
 _IDEAL = next(model for model in SHIPPED.models if model.id == "perfect")
 
 
-class Estimate(Struct, frozen=True, kw_only=True, rename="camel"):
+class Forecast(Struct, frozen=True, kw_only=True, rename="camel"):
     """For one model. `cost` is None where its price is not known."""
 
     model: str
@@ -33,12 +33,12 @@ class Estimate(Struct, frozen=True, kw_only=True, rename="camel"):
     cost: float | None
 
 
-async def estimate(plan: Plan) -> tuple[Estimate, ...]:
+async def forecast(plan: Plan) -> tuple[Forecast, ...]:
     needed = await _tokens_needed(plan)
     return tuple(_of(model, plan, needed) for model in plan.models)
 
 
-def _of(model: EvalModel, plan: Plan, needed: dict[str, Tokens]) -> Estimate:
+def _of(model: EvalModel, plan: Plan, needed: dict[str, Tokens]) -> Forecast:
     trials = list(plan.trials_of(model))
     times = Counter(trial.scenario for trial in trials)
     tokens = Tokens(
@@ -47,7 +47,7 @@ def _of(model: EvalModel, plan: Plan, needed: dict[str, Tokens]) -> Estimate:
     )
     cost = None if model.prices is None else model.prices.cost_of(Usage(input=tokens.input, output=tokens.output))
     profiles = tuple(dict.fromkeys(trial.profile for trial in trials))
-    return Estimate(model=model.id, profiles=profiles, trials=len(trials), tokens=tokens, cost=cost)
+    return Forecast(model=model.id, profiles=profiles, trials=len(trials), tokens=tokens, cost=cost)
 
 
 async def _tokens_needed(plan: Plan) -> dict[str, Tokens]:
