@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire import ConfigError
-from groundwire.evals.peers import reading
-from groundwire.evals.peers.reading import read_value, read_values
+from groundwire.evals.peers.reading import read_text, read_value, read_values
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +73,13 @@ def test_the_one_value_of_a_file_is_named_with_its_line(file, text):
 
 
 @pytest.mark.parametrize(("size", "is_refused"), [(8, False), (9, True)])
-def test_a_file_has_a_largest_size(file, monkeypatch, size, is_refused):
-    monkeypatch.setattr(reading, "MAX_BYTES", 8)
+def test_a_file_has_a_largest_size(file, size, is_refused):
     file.write_text("1" * size)
     if is_refused:
         with pytest.raises(ConfigError, match="is larger than"):
-            read_values(file)
+            read_text(file, most=8)
     else:
-        assert len(read_values(file)) == 1
+        assert read_text(file, most=8) == "1" * size
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,4 +1,4 @@
-"""The place for finding out which models may be trusted with which tools: scenarios, trials, graders, reports.
+"""Finding out which models may be trusted with which tools: scenarios, trials, graders, statistics, reports.
 
-It will watch runs through events and records, and never reach into the runtime to make one pass.
+Trials go through the public Agent, and are judged by what it gives back. Never reaches into a run to make one pass.
 """

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from groundwire.evals.estimates import CONFIDENCE, Interval, mean, percentile
-from groundwire.evals.records import TrialRecord
+from groundwire.evals.records import Combination, TrialRecord
 from groundwire.evals.significance import (
     Rate,
     Table,
@@ -26,7 +26,7 @@ from groundwire.evals.significance import (
     rank_test,
     standardise_rates,
 )
-from groundwire.evals.statistics import CellRecords, Combination, cells_of
+from groundwire.evals.statistics import CellRecords, cells_of
 from groundwire.evals.verdicts import Change, Comparison, Side, Verdict, state_change, state_notes, state_verdict
 
 MARGIN = 0.1

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import ConfigError
-from groundwire.evals.graders.grading import load_function
+from groundwire.evals.files import load_function
 from groundwire.evals.scenarios import Environment, Scenario
 from groundwire.evals.stubs import StubEnvironment
 from groundwire.evals.workspace import ALLOWED, MemoryWorkspace, workspace_tools

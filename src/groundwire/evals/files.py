@@ -3,10 +3,11 @@
 YAML is read as version 1.2 has it: `no` is a word, dates are text, a name that stands twice is a mistake.
 """
 
+import importlib
 import importlib.util
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,7 @@ def read_plain(file: Path) -> JsonValue:
     suffix = file.suffix.lower()
     if suffix not in DATA:
         raise ConfigError(f"{file}: it ends in none of {', '.join(SUFFIXES)}.")
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}.") from None
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{file} is larger than {MAX_BYTES // 1024 // 1024} MiB.")
+    data = read_bytes(file, MAX_BYTES)
     try:
         value: Any = _read_yaml(data) if suffix in (".yaml", ".yml") else _read_other(data, suffix)
     except RecursionError:
@@ -42,6 +38,16 @@ def read_plain(file: Path) -> JsonValue:
     _refuse_unfolding(value, file)
     plain: JsonValue = value
     return plain
+
+
+def read_bytes(file: Path, most: int) -> bytes:
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}.") from None
+    if len(data) > most:
+        raise ConfigError(f"{file} is larger than {most // 1024 // 1024} MiB.")
+    return data
 
 
 def run_python(file: Path) -> dict[str, Any]:
@@ -58,6 +64,18 @@ def run_python(file: Path) -> dict[str, Any]:
         except (Exception, SystemExit) as error:
             raise ConfigError(f"{file} does not run: {type(error).__name__}: {error}") from error
     return vars(module)
+
+
+def load_function(address: str) -> Callable[..., Any]:
+    """What `module:name` means to Python."""
+    module, _, name = address.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"The function {address!r} cannot be found: {error}", hint="module:name") from None
+    if not callable(found):
+        raise ConfigError(f"{address!r} is no function.")
+    return found
 
 
 @contextmanager

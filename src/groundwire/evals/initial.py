@@ -10,7 +10,7 @@ from typing import Any
 from groundwire.contracts.canonical import JsonObject, dump_json
 from groundwire.contracts.tools import Category, ToolSpec, model_parameters
 from groundwire.evals.scenarios import CallsCheck, ExpectedCall, Scenario, TextCheck
-from groundwire.evals.writing import write_suite
+from groundwire.evals.yaml_writing import write_suite
 from groundwire.providers.scripts import Answer, Ask
 from groundwire.providers.values import Words, value_for
 from groundwire.registry import Registry, Tool

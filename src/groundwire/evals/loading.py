@@ -15,8 +15,7 @@ from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.shapes import did_you_mean, plain_members, read_as
 from groundwire.evals.environments import BUILT_IN
-from groundwire.evals.files import SUFFIXES, importable, read_plain, run_python
-from groundwire.evals.graders.grading import load_function
+from groundwire.evals.files import SUFFIXES, importable, load_function, read_plain, run_python
 from groundwire.evals.peers import load_bfcl, load_tau
 from groundwire.evals.scenarios import FunctionCheck, Scenario, Suite, TextCheck
 from groundwire.evals.stubs import placed

@@ -18,7 +18,7 @@ from groundwire.contracts.runs import Outcome, Plan, Planned
 from groundwire.evals.records import as_json
 from groundwire.evals.scenarios import CallsCheck, Check, ExpectedCall, OutcomeCheck, RubricCheck, Scenario, TextCheck
 from groundwire.evals.stubs import StubAnswer, StubError, StubSetup, StubTool
-from groundwire.evals.writing import write_suite
+from groundwire.evals.yaml_writing import write_suite
 from groundwire.providers.scripts import Answer, Ask
 from groundwire.runtime.arguments import kept_id
 from groundwire.runtime.runs.comparing import call_key, read_raw

@@ -20,9 +20,8 @@ from groundwire.evals.estimates import (
     percentile,
     wilson_interval,
 )
-from groundwire.evals.records import Tokens, TrialRecord
+from groundwire.evals.records import Combination, Tokens, TrialRecord
 
-Combination = tuple[str, str, str]
 CellRecords = dict[tuple[Combination, str], list[TrialRecord]]
 
 
@@ -68,6 +67,10 @@ class Cell(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     blames: dict[str, int]
     counts: dict[str, dict[str, int]]
     """By check, the sums of what it counted in scored trials."""
+
+    @property
+    def combination(self) -> Combination:
+        return self.model, self.profile, self.strategy
 
 
 class Summary(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -26,12 +26,13 @@ from groundwire.evals.environments import open_environment
 from groundwire.evals.graders import Evidence, grade
 from groundwire.evals.graders.rubrics import JudgeFailed, Judges
 from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord, as_json
-from groundwire.evals.scenarios import OutcomeCheck, Scenario, said_before
+from groundwire.evals.scenarios import Check, OutcomeCheck, Scenario, said_before
 from groundwire.evals.users import UserFailed, user_turns
 from groundwire.providers.router import who_answers
 from groundwire.providers.scripted import SCRIPT_ERROR
 from groundwire.runtime.runs.comparing import read_raw
 from groundwire.runtime.runs.presets import merge_settings
+from groundwire.runtime.runs.runner import Price
 from groundwire.runtime.runs.settings import read_settings
 
 MAX_SECONDS = 600.0
@@ -47,7 +48,7 @@ class Contestant(Struct, frozen=True, kw_only=True):
     models: Provider
     settings: JsonObject = msgspec.field(default_factory=dict)
     sampling: Sampling = Sampling()
-    price: Any = None
+    price: Price | None = None
 
 
 async def carry_out(
@@ -179,7 +180,7 @@ def blame_for(outcome: Outcome | None, failure: Failure | None) -> tuple[Blame, 
     return Blame.HARNESS if failure.kind in _OURS else Blame.PROVIDER, failure.kind.value, failure.message
 
 
-def _checks(scenario: Scenario) -> tuple[Any, ...]:
+def _checks(scenario: Scenario) -> tuple[Check, ...]:
     """A run that did not end well has failed, unless the scenario itself says how it should end."""
     if any(isinstance(check, OutcomeCheck) for check in scenario.checks):
         return scenario.checks

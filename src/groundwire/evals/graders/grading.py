@@ -1,11 +1,11 @@
 """From checks to findings: each kind of check has its one function."""
 
-import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from groundwire.contracts.errors import ConfigError
+from groundwire.evals.files import load_function
 from groundwire.evals.graders.answers import grade_limits, grade_outcome, grade_text
 from groundwire.evals.graders.calls import grade_calls
 from groundwire.evals.graders.evidence import Evidence
@@ -24,8 +24,6 @@ from groundwire.evals.scenarios import (
     StateCheck,
     TextCheck,
 )
-
-__all__ = ["Evidence", "grade"]
 
 _GRADERS: dict[type, Callable[[Any, Evidence], Finding]] = {
     CallsCheck: grade_calls,
@@ -66,14 +64,3 @@ async def _grade_by_function(check: FunctionCheck, evidence: Evidence) -> Findin
     wrong = said is False or (isinstance(said, str) and bool(said))
     message = said if isinstance(said, str) else ""
     return Finding(check=name, passed=not wrong, code=name if wrong else "", message=message if wrong else "")
-
-
-def load_function(address: str) -> Callable[..., Any]:
-    module, _, name = address.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"The function {address!r} cannot be found: {error}", hint="module:name") from None
-    if not callable(found):
-        raise ConfigError(f"{address!r} is no function.")
-    return found

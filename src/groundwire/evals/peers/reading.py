@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from groundwire.contracts.canonical import JsonValue, parse_json
 from groundwire.contracts.errors import ConfigError, InvalidJson
+from groundwire.evals.files import read_bytes
 
 T = TypeVar("T")
 
@@ -39,13 +40,8 @@ class Located(Struct, frozen=True):
             raise self.wrong(str(error)) from None
 
 
-def read_text(file: Path) -> str:
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}.") from None
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{file} is larger than {MAX_BYTES // 1024 // 1024} MiB.")
+def read_text(file: Path, *, most: int = MAX_BYTES) -> str:
+    data = read_bytes(file, most)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from groundwire.evals.records import EvalRun, Status, TrialRecord
+from groundwire.evals.records import Combination, EvalRun, Status, TrialRecord
 
 MESSAGE_CHARS = 2_000
 
@@ -14,7 +14,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 def write_junit(run: EvalRun, records: Iterable[TrialRecord]) -> bytes:
     """A failed trial is a failure; one that says nothing about its model is skipped, with the reason."""
-    combinations: dict[tuple[str, str, str], list[TrialRecord]] = {}
+    combinations: dict[Combination, list[TrialRecord]] = {}
     for record in records:
         combinations.setdefault(record.trial.combination, []).append(record)
     root = Element("testsuites", _attributes(run.suite, [one for group in combinations.values() for one in group]))

@@ -47,7 +47,7 @@ def _by_combination(combinations: Sequence[Cell], failed: Sequence[TrialRecord],
     classes = {code: f"code-{number}" for number, code in enumerate(named)}
     counts = Counter((record.trial.combination, code_of(record)) for record in failed)
     totals = Counter(record.trial.combination for record in failed)
-    numbers = {(cell.model, cell.profile, cell.strategy): number for number, cell in enumerate(combinations)}
+    numbers = {cell.combination: number for number, cell in enumerate(combinations)}
     rows = []
     for key, total in sorted(totals.items(), key=lambda item: (-item[1], numbers[item[0]])):
         parts = [(classes[code], code, counts[key, code]) for code in named]

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from groundwire.evals.records import EvalRun, TrialRecord
+from groundwire.evals.records import Combination, EvalRun, TrialRecord
 from groundwire.evals.reports.ordering import order_scenarios, rank
 from groundwire.evals.reports.page.breakdown import draw_breakdown
 from groundwire.evals.reports.page.details import data_block, pack_details
@@ -72,9 +72,9 @@ def write_page(
     return join((Markup("<!doctype html>\n"), tag("html", head, body, lang="en"), "\n")).encode("utf-8", "replace")
 
 
-def _latencies(records: Sequence[TrialRecord]) -> dict[tuple[str, str, str], list[float]]:
+def _latencies(records: Sequence[TrialRecord]) -> dict[Combination, list[float]]:
     """Of scored trials, as the percentiles are."""
-    found: dict[tuple[str, str, str], list[float]] = {}
+    found: dict[Combination, list[float]] = {}
     for record in records:
         if record.is_scored:
             found.setdefault(record.trial.combination, []).append(record.latency_ms)
@@ -83,7 +83,7 @@ def _latencies(records: Sequence[TrialRecord]) -> dict[tuple[str, str, str], lis
 
 def _data(combinations: Sequence[Cell], scenarios: Sequence[str], records: Sequence[TrialRecord]) -> Markup:
     packed = pack_details(records)
-    rows = {(cell.model, cell.profile, cell.strategy): number for number, cell in enumerate(combinations)}
+    rows = {cell.combination: number for number, cell in enumerate(combinations)}
     columns = {name: number for number, name in enumerate(scenarios)}
     trials = [
         {
@@ -103,7 +103,7 @@ def _data(combinations: Sequence[Cell], scenarios: Sequence[str], records: Seque
         }
         for number, record in enumerate(records)
     ]
-    names = [(cell.model, cell.profile, cell.strategy) for cell in combinations]
+    names = [cell.combination for cell in combinations]
     chunks = [
         tag("script", Markup(chunk), type="text/plain", id=f"chunk-{number}")
         for number, chunk in enumerate(packed.chunks)

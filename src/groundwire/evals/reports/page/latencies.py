@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from groundwire.evals.estimates import percentile
+from groundwire.evals.records import Combination
 from groundwire.evals.reports.figures import say_duration
 from groundwire.evals.reports.page.heatmap import label
 from groundwire.evals.reports.page.markup import Markup, tag, void
@@ -55,11 +56,11 @@ def choose_axis(values: Sequence[float]) -> Axis:
     return Axis(low=0.0, high=largest, parts=1, is_log=False)
 
 
-def draw_latencies(combinations: Sequence[Cell], latencies: Mapping[tuple[str, str, str], Sequence[float]]) -> Markup:
+def draw_latencies(combinations: Sequence[Cell], latencies: Mapping[Combination, Sequence[float]]) -> Markup:
     axis = choose_axis([value for values in latencies.values() for value in values])
     rows = []
     for number, cell in enumerate(combinations):
-        values = sorted(latencies.get((cell.model, cell.profile, cell.strategy), ()))
+        values = sorted(latencies.get(cell.combination, ()))
         figures = f"{say_duration(cell.p50_ms)}, p95 {say_duration(cell.p95_ms)}"
         rows.append(
             tag(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.evals.scenarios import CallsCheck, ExpectedCall, LimitsCheck, OutcomeCheck, Scenario, StateCheck
-from groundwire.evals.writing import as_plain, write_suite
+from groundwire.evals.yaml_writing import as_plain, write_suite
 from groundwire.providers.scripts import Answer, Ask
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
