@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from msgspec.structs import replace
 
-from groundwire import Failure, FailureKind
+from groundwire import ConfigError, Failure, FailureKind
 from groundwire.evals.planning import EvalModel, Plan, SamplingProfile, Strategy
 from groundwire.evals.records import EvalRun, Status, decode_record, encode_record
 from groundwire.evals.running import MAX_ATTEMPTS, PAUSES, EvalRunner
@@ -222,6 +222,16 @@ async def test_each_simulated_model_gets_the_verdict_that_its_weakness_deserves_
             assert 5 <= passed[key] <= 10
         else:
             assert passed[key] == 10 * expected_rate(*key), key
+
+
+@pytest.mark.parametrize("error", [ConfigError("There is no folder."), OSError(28, "No space left on device")])
+async def test_what_ends_a_run_is_raised_as_it_was(error):
+    def refuse(_record):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        await EvalRunner(plan_of(A, B), reaching(hi), jobs=2, on_record=refuse).run()
+    assert caught.value is error
 
 
 def test_a_record_survives_being_written():
