@@ -132,10 +132,14 @@ class EvalRun(Struct, frozen=True, kw_only=True, rename="camel"):
     """The knobs as they were set, from which the same plan can be made again. No key is among them."""
 
 
-def as_json(value: Struct) -> JsonObject:
+def plain(value: object) -> Any:
     """A value as whoever reads it from a file has it: with lists, where Python has tuples."""
-    plain: JsonObject = msgspec.json.decode(msgspec.json.encode(value))
-    return plain
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def as_json(value: Struct) -> JsonObject:
+    read: JsonObject = plain(value)
+    return read
 
 
 encode_record = msgspec.json.Encoder().encode

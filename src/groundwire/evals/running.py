@@ -116,7 +116,9 @@ class EvalRunner:
                 for _ in range(min(self._jobs, len(self._plan.models))):
                     group.create_task(work())
         except ExceptionGroup as failed:
-            raise failed.exceptions[0] from None  # as it was raised: what it says is meant for whoever asked for the run
+            raise failed.exceptions[
+                0
+            ] from None  # as it was raised: what it says is meant for whoever asked for the run
         records = tuple(self._records[trial.name] for trial in self._trials if trial.name in self._records)
         left = len(self._trials) - len(records)
         return Finished(records=records, left=left, reason="the budget is spent" if left else "")
