@@ -70,6 +70,16 @@ async def test_what_is_right_passes(check):
     assert (finding.passed, finding.code) == (True, "")
 
 
+@pytest.mark.parametrize("paths", [("/a", "/b"), ("/b", "/a")])
+async def test_what_any_call_fits_leaves_the_right_one_to_what_needs_it(paths):
+    calls = (call("get"), call("get", arguments={"path": "/a"}))
+    made = tuple(replace(GET, arguments={"path": path}) for path in paths)
+    (finding,) = await grade([CallsCheck(calls=calls)], replace(EVIDENCE, calls=made))
+    assert finding.passed
+    (finding,) = await grade([CallsCheck(calls=calls)], replace(EVIDENCE, calls=made[:1]))
+    assert not finding.passed
+
+
 @pytest.mark.parametrize(
     ("check", "code"),
     [

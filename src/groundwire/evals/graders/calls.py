@@ -33,13 +33,27 @@ def _missing(check: CallsCheck, made: Sequence[CallTrace]) -> ExpectedCall | Non
     """The first expected call that was not made; none, if all were."""
     if check.mode == "exact":
         return next((wanted for wanted, call in zip(check.calls, made, strict=True) if not _fits(wanted, call)), None)
-    left = list(made)
-    for wanted in check.calls:
-        place = next((number for number, call in enumerate(left) if _fits(wanted, call)), None)
-        if place is None:
-            return wanted
-        left = left[place + 1 :] if check.mode == "order" else left[:place] + left[place + 1 :]
-    return None
+    if check.mode == "subset":
+        return _unmatched(check.calls, made)
+    left = iter(made)
+    return next((wanted for wanted in check.calls if not any(_fits(wanted, call) for call in left)), None)
+
+
+def _unmatched(expected: Sequence[ExpectedCall], made: Sequence[CallTrace]) -> ExpectedCall | None:
+    """The first that finds no call of its own, also if those before it make room by taking others."""
+    fitting = [[number for number, call in enumerate(made) if _fits(wanted, call)] for wanted in expected]
+    taken: dict[int, int] = {}
+
+    def finds_one(wanted: int, tried: set[int]) -> bool:
+        for number in fitting[wanted]:
+            if number not in tried:
+                tried.add(number)
+                if number not in taken or finds_one(taken[number], tried):
+                    taken[number] = wanted
+                    return True
+        return False
+
+    return next((wanted for place, wanted in enumerate(expected) if not finds_one(place, set())), None)
 
 
 def _fits(wanted: ExpectedCall, call: CallTrace) -> bool:
