@@ -148,6 +148,20 @@ async def test_a_judge_that_cannot_be_asked_makes_the_trial_invalid_and_loses_no
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "status", "blame", "code"),
+    [("Hi.", Status.INVALID, Blame.HARNESS, "judge_undecided"), ("Ho.", Status.FAILED, Blame.MODEL, "wrong_text")],
+)
+async def test_even_votes_say_nothing_about_the_model_whatever_else_does(text, status, blame, code):
+    votes = iter([True, False])
+    judge = ScriptedModel(otherwise=lambda _: Answer(f'{{"why": "", "yes": {str(next(votes)).lower()}}}'))
+    scenario = replace(SAY, checks=(RubricCheck(question="Is it polite?", votes=2), *SAY.checks))
+    provider = ScriptedProvider(judge, clock=SystemClock())
+    record = await tried(scenario, scripted(text), judges=lambda name: (provider, "judge"))
+    assert (record.status, record.blame, record.code) == (status, blame, code)
+    assert [finding.check for finding in record.findings] == ["outcome", "rubric", "text"]
+
+
 async def test_an_environment_of_ones_own_is_made_anew_for_every_trial():
     made = []
 

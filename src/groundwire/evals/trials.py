@@ -24,7 +24,7 @@ from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import Outcome
 from groundwire.evals.environments import open_environment
 from groundwire.evals.graders import Evidence, grade
-from groundwire.evals.graders.rubrics import JudgeFailed, Judges
+from groundwire.evals.graders.rubrics import UNDECIDED, JudgeFailed, Judges
 from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord, as_json, plain
 from groundwire.evals.scenarios import OutcomeCheck, Scenario, said_before
 from groundwire.evals.users import UserFailed, user_turns
@@ -86,10 +86,14 @@ async def carry_out(
         log.exception("a trial of %s could not be judged", scenario.id)
         message = f"{type(error).__name__}: {error}"
         return record(Status.INVALID, blame=Blame.HARNESS, code="harness_error", message=message, **known)
-    wrong = next((finding for finding in findings if not finding.passed), None)
-    if wrong is None:
-        return record(Status.PASSED, findings=findings, **known)
-    return record(Status.FAILED, blame=Blame.MODEL, code=wrong.code, message=wrong.message, findings=findings, **known)
+    known["findings"] = findings
+    wrong = [finding for finding in findings if not finding.passed]
+    if not wrong:
+        return record(Status.PASSED, **known)
+    decided = next((finding for finding in wrong if finding.code != UNDECIDED), None)
+    if decided is None:
+        return record(Status.INVALID, blame=Blame.HARNESS, code=UNDECIDED, message=wrong[0].message, **known)
+    return record(Status.FAILED, blame=Blame.MODEL, code=decided.code, message=decided.message, **known)
 
 
 async def _converse(
