@@ -126,6 +126,12 @@ async def test_an_empty_answer_has_a_name_of_its_own():
     assert finding.code == "empty_text"
 
 
+async def test_a_pattern_takes_one_pass_whatever_the_answer_is():
+    answer = "a" * 50_000 + "!"
+    (finding,) = await grade([TextCheck(matches="^(a+)+$")], replace(EVIDENCE, text=answer))
+    assert finding.code == "wrong_text"
+
+
 async def test_a_cost_that_nobody_knows_is_not_below_a_limit():
     (finding,) = await grade([LimitsCheck(cost=1.0)], replace(EVIDENCE, cost=None))
     assert (finding.passed, finding.code) == (False, "unknown_cost")

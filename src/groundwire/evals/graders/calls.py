@@ -1,13 +1,16 @@
 """Were the right tools called, with the right arguments, in the right order?"""
 
 from collections.abc import Sequence
-
-from jsonschema_rs import validator_for
+from typing import TYPE_CHECKING
 
 from groundwire.contracts.canonical import JsonValue
 from groundwire.evals.graders.evidence import Evidence
 from groundwire.evals.records import CallTrace, Finding
 from groundwire.evals.scenarios import CallsCheck, ExpectedCall
+from groundwire.registry.validators import compile_schema
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
 
 
 def grade_calls(check: CallsCheck, evidence: Evidence) -> Finding:
@@ -63,7 +66,12 @@ def _fits(wanted: ExpectedCall, call: CallTrace) -> bool:
         return False
     if wanted.arguments is not None and not is_within(wanted.arguments, call.arguments):
         return False
-    return wanted.schema is None or validator_for(wanted.schema).is_valid(call.arguments)
+    return wanted.schema is None or compiled(wanted).is_valid(call.arguments)
+
+
+def compiled(wanted: ExpectedCall) -> "Draft202012Validator":
+    """A RegistryError where the schema is none, or leads out of itself."""
+    return compile_schema(wanted.schema, reason="invalid_schema", of=f"the expected call of {wanted.name}")
 
 
 def is_within(wanted: JsonValue, given: JsonValue) -> bool:
