@@ -159,6 +159,14 @@ def test_a_gate_fails_where_a_combination_passes_less_often(run, least, code):
     assert ("below 0.81: long-arguments default default: 4/5" in done.stderr) == bool(code)
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-0.1", "x"])
+@pytest.mark.parametrize("flag", ["--min-pass", "--max-cost"])
+def test_a_gate_that_nothing_could_miss_is_refused(run, flag, number):
+    done = run("eval", "smoke", "--models", "empty-finals", flag, number, "--quiet")
+    assert done.exit_code == 2
+    assert not Path("reports").exists()
+
+
 def test_a_dry_run_shows_the_matrix_and_the_price_and_asks_nobody(run):
     done = run("eval", "smoke", "--models", "openai,x-ai", "--trials", 10, "--dry-run")
     assert done.exit_code == 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from groundwire.cli.failures import FAILED, INTERRUPTED
-from groundwire.cli.options import TEXT, global_options, json_option
+from groundwire.cli.options import TEXT, Number, global_options, json_option
 from groundwire.cli.output import note, plural, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _knob(flag: str, name: str, explanation: str, **details: Any) -> Any:
 @_knob("--seed", "seed", "The same seed, the same trials. Default: 1.", type=click.IntRange(0, 2**31 - 1))
 @_knob("--live", "live", "Ask real models; needs a key.", is_flag=True, type=bool)
 @_knob("--judge", "judge", "The model that answers rubrics.", metavar="MODEL")
-@_knob("--max-cost", "max_cost", "Stop when so many dollars are spent.", type=click.FloatRange(0, min_open=True))
+@_knob("--max-cost", "max_cost", "Stop when so many dollars are spent.", type=Number(0, min_open=True))
 @_knob("--catalogue", "catalogue", "More models, profiles and strategies, as TOML or Python.", metavar="FILE")
 @click.option("--dry-run", is_flag=True, help="Show what would be tried and what it would cost.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="FOLDER", help="Go on with a run that was stopped.")
@@ -62,9 +62,7 @@ def _knob(flag: str, name: str, explanation: str, **details: Any) -> Any:
     show_default=True,
     help="Where the report's folder is made.",
 )
-@click.option(
-    "--min-pass", type=click.FloatRange(0, 1), help="Fail where a combination passes less often, such as 0.96."
-)
+@click.option("--min-pass", type=Number(0, 1), help="Fail where a combination passes less often, such as 0.96.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @json_option
 @global_options()
