@@ -327,6 +327,14 @@ def test_a_github_job_shows_the_report(run, monkeypatch, tmp_path):
     assert "| perfect |" in (tmp_path / "summary.md").read_text()
 
 
+def test_a_summary_that_cannot_be_written_costs_nothing_but_itself(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    done = run("eval", "smoke", "--models", "perfect", "--min-pass", 1, "--quiet")
+    assert done.exit_code == 0
+    assert f"Report: {newest()}" in done.stdout
+    assert "GITHUB_STEP_SUMMARY cannot be written" in done.stderr
+
+
 def test_help_lists_the_commands_and_the_word_run_may_stand_too(run):
     assert "compare" in run("eval", "--help").stdout
     assert "--fallback-matrix" in run("eval", "run", "--help").stdout

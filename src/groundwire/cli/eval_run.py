@@ -188,7 +188,10 @@ def _tell(plan: "Plan", folder: "ReportFolder", done: "Evaluated", min_pass: flo
 
     from groundwire.evals.reports import append_step_summary, results_table
 
-    append_step_summary(folder.markdown_file.read_text(encoding="utf-8"), os.environ)
+    try:
+        append_step_summary(folder.markdown_file.read_text(encoding="utf-8"), os.environ)
+    except OSError as error:
+        note(f"GITHUB_STEP_SUMMARY cannot be written: {error.strerror}.")  # the report is there all the same
     below = _below(done, min_pass)
     left, reason = done.finished.left, done.finished.reason
     if as_json:
