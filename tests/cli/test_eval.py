@@ -261,6 +261,29 @@ def test_a_cache_gives_results_again_and_not_those_of_other_conditions(run):
     assert len(list(Path("kept").rglob("*.json"))) == 10
 
 
+@pytest.mark.parametrize(
+    ("environment", "setup", "changed"),
+    [
+        ("p/tools", "{}", "p/tools/get_weather/handler.py"),
+        ("stubs", "{tools: p/tools}", "p/tools/get_weather/schema.json"),
+        ("own:make", "{}", "own.py"),
+    ],
+)
+def test_a_change_of_tools_or_functions_makes_results_of_the_cache_unfit(run, environment, setup, changed):
+    run("init", "p")
+    Path("own.py").write_text(
+        "from groundwire.evals.stubs import StubEnvironment\n\nmake = lambda _: StubEnvironment({'tools': []})\n"
+    )
+    Path("s.yaml").write_text(
+        f"- {{id: a, turns: [Hi], environment: '{environment}', setup: {setup}, ideal: [{{text: Hi}}]}}"
+    )
+    asked = ("eval", "s.yaml", "--models", "perfect,!rules", "--cache", "kept", "--json", "--quiet")
+    for content, kept in (("", 1), ("", 1), (" \n", 2)):
+        Path(changed).write_text(Path(changed).read_text() + content)
+        assert run(*asked).exit_code == 0
+        assert len(list(Path("kept").rglob("*.json"))) == kept
+
+
 def test_a_spoilt_file_of_the_cache_counts_as_none(run):
     run("eval", "smoke", "--models", "perfect,!rules", "--cache", "kept", "--quiet")
     for file in Path("kept").rglob("*.json"):
