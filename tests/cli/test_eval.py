@@ -159,6 +159,14 @@ def test_a_gate_fails_where_a_combination_passes_less_often(run, least, code):
     assert ("below 0.81: long-arguments default default: 4/5" in done.stderr) == bool(code)
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-0.1", "x"])
+@pytest.mark.parametrize("flag", ["--min-pass", "--max-cost"])
+def test_a_gate_that_nothing_could_miss_is_refused(run, flag, number):
+    done = run("eval", "smoke", "--models", "empty-finals", flag, number, "--quiet")
+    assert done.exit_code == 2
+    assert not Path("reports").exists()
+
+
 def test_a_dry_run_shows_the_matrix_and_the_price_and_asks_nobody(run):
     done = run("eval", "smoke", "--models", "openai,x-ai", "--trials", 10, "--dry-run")
     assert done.exit_code == 0
@@ -253,6 +261,29 @@ def test_a_cache_gives_results_again_and_not_those_of_other_conditions(run):
     assert len(list(Path("kept").rglob("*.json"))) == 10
 
 
+@pytest.mark.parametrize(
+    ("environment", "setup", "changed"),
+    [
+        ("p/tools", "{}", "p/tools/get_weather/handler.py"),
+        ("stubs", "{tools: p/tools}", "p/tools/get_weather/schema.json"),
+        ("own:make", "{}", "own.py"),
+    ],
+)
+def test_a_change_of_tools_or_functions_makes_results_of_the_cache_unfit(run, environment, setup, changed):
+    run("init", "p")
+    Path("own.py").write_text(
+        "from groundwire.evals.stubs import StubEnvironment\n\nmake = lambda _: StubEnvironment({'tools': []})\n"
+    )
+    Path("s.yaml").write_text(
+        f"- {{id: a, turns: [Hi], environment: '{environment}', setup: {setup}, ideal: [{{text: Hi}}]}}"
+    )
+    asked = ("eval", "s.yaml", "--models", "perfect,!rules", "--cache", "kept", "--json", "--quiet")
+    for content, kept in (("", 1), ("", 1), (" \n", 2)):
+        Path(changed).write_text(Path(changed).read_text() + content)
+        assert run(*asked).exit_code == 0
+        assert len(list(Path("kept").rglob("*.json"))) == kept
+
+
 def test_a_spoilt_file_of_the_cache_counts_as_none(run):
     run("eval", "smoke", "--models", "perfect,!rules", "--cache", "kept", "--quiet")
     for file in Path("kept").rglob("*.json"):
@@ -317,6 +348,14 @@ def test_a_github_job_shows_the_report(run, monkeypatch, tmp_path):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     run("eval", "smoke", "--models", "perfect", "--quiet")
     assert "| perfect |" in (tmp_path / "summary.md").read_text()
+
+
+def test_a_summary_that_cannot_be_written_costs_nothing_but_itself(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    done = run("eval", "smoke", "--models", "perfect", "--min-pass", 1, "--quiet")
+    assert done.exit_code == 0
+    assert f"Report: {newest()}" in done.stdout
+    assert "GITHUB_STEP_SUMMARY cannot be written" in done.stderr
 
 
 def test_help_lists_the_commands_and_the_word_run_may_stand_too(run):

@@ -55,6 +55,7 @@ def call(name, **options):
         CallsCheck(calls=(call("get", arguments={"depth": 1.0}),)),
         CallsCheck(none=("delete",)),
         StateCheck(path="/a/b", equals=[1, 2]),
+        StateCheck(path="/a", equals={"b": [1.0, 2]}),
         StateCheck(path="/a/c", absent=True),
         StateCheck(path="/a"),
         TextCheck(equals="Done."),
@@ -67,6 +68,16 @@ def call(name, **options):
 async def test_what_is_right_passes(check):
     (finding,) = await grade([check], EVIDENCE)
     assert (finding.passed, finding.code) == (True, "")
+
+
+@pytest.mark.parametrize("paths", [("/a", "/b"), ("/b", "/a")])
+async def test_what_any_call_fits_leaves_the_right_one_to_what_needs_it(paths):
+    calls = (call("get"), call("get", arguments={"path": "/a"}))
+    made = tuple(replace(GET, arguments={"path": path}) for path in paths)
+    (finding,) = await grade([CallsCheck(calls=calls)], replace(EVIDENCE, calls=made))
+    assert finding.passed
+    (finding,) = await grade([CallsCheck(calls=calls)], replace(EVIDENCE, calls=made[:1]))
+    assert not finding.passed
 
 
 @pytest.mark.parametrize(
@@ -86,6 +97,10 @@ async def test_what_is_right_passes(check):
         (CallsCheck(none=("*",)), "forbidden_call"),
         (CallsCheck(at_most=1), "too_many_calls"),
         (StateCheck(path="/a/b", equals=[2, 1]), "wrong_state"),
+        (StateCheck(path="/a/b/0", equals=True), "wrong_state"),
+        (StateCheck(path="/a/b", equals=[True, 2]), "wrong_state"),
+        (StateCheck(path="/a", equals={}), "wrong_state"),
+        (StateCheck(path="/a", equals={"b": [1, 2], "c": None}), "wrong_state"),
         (StateCheck(path="/a/c", equals=None), "missing_state"),
         (StateCheck(path="/a", absent=True), "unwanted_state"),
         (TextCheck(equals="Done"), "wrong_text"),
@@ -109,6 +124,12 @@ async def test_what_is_wrong_fails_under_a_name(check, code):
 async def test_an_empty_answer_has_a_name_of_its_own():
     (finding,) = await grade([TextCheck(equals="Done.")], replace(EVIDENCE, text=" \n"))
     assert finding.code == "empty_text"
+
+
+async def test_a_pattern_takes_one_pass_whatever_the_answer_is():
+    answer = "a" * 50_000 + "!"
+    (finding,) = await grade([TextCheck(matches="^(a+)+$")], replace(EVIDENCE, text=answer))
+    assert finding.code == "wrong_text"
 
 
 async def test_a_cost_that_nobody_knows_is_not_below_a_limit():

@@ -127,6 +127,29 @@ def test_a_folder_of_tools_is_found_from_where_the_file_is(tmp_path):
         ("- {id: 'a b', turns: [Hi]}", "'a b' is no id"),
         ("- {id: a, turns: [Hi]}\n- {id: a, turns: [Ho]}", "'a' is there twice"),
         ("- {id: a, turns: [Hi], checks: [{check: text, matches: '('}]}", "'a': '(' is no pattern"),
+        ("- {id: a, turns: [Hi], checks: [{check: text, matches: '(?=a)'}]}", "'a': '(?=a)' is no pattern"),
+        ("- {id: a, user: {rules: [['(', x]]}}", "'a': '(' is no pattern"),
+        ("- {id: a, user: {rules: [[x, '']]}}", "'a': user: the rule for 'x' says nothing"),
+        ("- {id: a, user: {otherwise: x, maxTurns: 1001}}", "scenarios[0].user.maxTurns: it must be a whole number"),
+        ("- {id: a, turns: [' ']}", "'a': turns: a turn says nothing"),
+        ("- {id: a, turns: [Hi], history: [{kind: x}]}", "'a': The history of a is no conversation"),
+        ("- {id: a, turns: [Hi], checks: [{check: rubric, question: x, votes: 100}]}", "checks[0].votes: it must be"),
+        ("- {id: a, turns: [Hi], checks: [{check: state, path: b, absent: true}]}", "'a': 'b' is no path"),
+        ("- {id: a, turns: [Hi], checks: [{check: grounding, tool: t, quotes: [b]}]}", "'a': 'b' is no path"),
+        (
+            "- {id: a, turns: [Hi], checks: [{check: outcome, equals: done}]}",
+            "checks[0].equals: 'done' is not one of completed",
+        ),
+        (
+            "- {id: a, turns: [Hi], checks: [{check: calls, calls: [{name: t, schema: {type: 5}}]}]}",
+            "'a': The schema of the expected call of t is wrong at type",
+        ),
+        (
+            "- {id: a, turns: [Hi], checks: [{check: calls, calls: [{name: t, schema: {$ref: 'http://[::1]:9/x'}}]}]}",
+            "references out of the schema are not followed (http://[::1]:9/x)",
+        ),
+        ("- {id: a, turns: [Hi], environment: stubs}", "'a': The setup is none for stubs"),
+        ("- {id: a, turns: [Hi], environment: stubs, setup: {tools: nowhere}}", "'a': There is no folder"),
         ("- {id: a, turns: [Hi], settings: {tool_use_mod: x}}", "'a': settings: tool_use_mod: there is no such name"),
         (
             "- {id: a, turns: [Hi], limits: {max_steps: 0}}",
@@ -198,6 +221,9 @@ def test_a_file_may_have_eight_mebibytes_and_no_more(tmp_path):
                 read_plain(file)
 
 
+IMPORT = "from groundwire.evals.scenarios import OutcomeCheck, Scenario"
+
+
 @pytest.mark.parametrize("name", ["gone.yaml", "s.txt", "gone.py"])
 def test_a_file_that_is_not_there_or_of_no_known_form_is_refused(tmp_path, name):
     if name == "s.txt":
@@ -215,6 +241,12 @@ def test_a_file_that_is_not_there_or_of_no_known_form_is_refused(tmp_path, name)
         ("x = 1", "it defines neither SUITE nor a list of scenarios"),
         ("SUITE = 1", "SUITE is no Suite"),
         ("scenarios = [1]", "it defines neither SUITE nor a list of scenarios"),
+        (f"{IMPORT}; scenarios = [Scenario(id='a', turns='Hi')]", "a: turns: expected `array`, got `str`"),
+        (f"{IMPORT}; scenarios = [Scenario(id=7, turns=['Hi'])]", "7: id: expected `str`, got `int`"),
+        (
+            f"{IMPORT}; scenarios = [Scenario(id='a', turns=['Hi'], checks=[OutcomeCheck(equals='done')])]",
+            "a: checks[0].equals: 'done' is not one of completed",
+        ),
     ],
 )
 def test_python_that_is_no_suite_is_refused(tmp_path, text, message):

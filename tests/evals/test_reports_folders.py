@@ -1,4 +1,5 @@
 import json
+import resource
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -6,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.contracts.errors import NotFound, ReportDamaged
+from groundwire.contracts.errors import NotFound, ReportBusy, ReportDamaged
 from groundwire.evals.records import encode_record
 from groundwire.evals.reports import ReportFolder, list_reports, newest_report
 from tests.evals.report_samples import HOSTILE, make_failure, make_record, make_run
@@ -89,6 +90,29 @@ def test_a_last_line_that_lacks_only_its_end_is_kept(folder):
     assert folder.read_records() == (make_record(number=1),)
     append(folder, make_record(number=2))
     assert folder.read_records() == (make_record(number=1), make_record(number=2))
+
+
+def test_only_one_writes_into_a_report_at_a_time(folder):
+    with folder.open_trials() as trials:
+        with pytest.raises(ReportBusy):
+            folder.open_trials()
+        trials.append(make_record(number=1))
+    append(folder, make_record(number=2))
+    assert folder.read_records() == (make_record(number=1), make_record(number=2))
+
+
+def test_a_record_that_the_disk_has_no_room_for_leaves_no_trace(folder):
+    with folder.open_trials() as trials:
+        trials.append(make_record(number=1))
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (folder.trials_file.stat().st_size + 20, limits[1]))
+        try:
+            with pytest.raises(OSError, match="File too large"):
+                trials.append(make_record(number=2))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        trials.append(make_record(number=3))
+    assert folder.read_records() == (make_record(number=1), make_record(number=3))
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff\xfe", b"[" * 100_000, b'{"trial":1}'])

@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 import pytest
 from msgspec.structs import replace
 
-from groundwire import Failure, FailureKind
+from groundwire import ConfigError, Failure, FailureKind
 from groundwire.evals.planning import EvalModel, Plan, SamplingProfile, Strategy
 from groundwire.evals.records import EvalRun, Status, decode_record, encode_record
 from groundwire.evals.running import MAX_ATTEMPTS, PAUSES, EvalRunner
 from groundwire.evals.scenarios import Scenario, Suite, TextCheck
 from groundwire.evals.simulated import BEHAVIOURS, FLAKY_RATE, simulated_models
+from groundwire.evals.statistics import summarise
 from groundwire.evals.suites import WORKSPACE
 from groundwire.evals.suites.workspace import SMOKE
 from groundwire.evals.trials import Contestant
@@ -204,24 +205,48 @@ def expected_rate(model, strategy, scenario):
     return 0.0
 
 
-@pytest.mark.requirement("C-064", "C-119", "C-063", "C-118")
-async def test_each_simulated_model_gets_the_verdict_that_its_weakness_deserves_with_one_worker_or_four():
-    plan = plan_of(
+def matrix(trials):
+    """5 models × 3 profiles × 2 strategies × 6 scenarios."""
+    return plan_of(
         *simulated(*BEHAVIOURS),
-        trials=10,
+        trials=trials,
         suite=WORKSPACE,
         scenarios=(*SMOKE, "happy_path_parallel"),
+        profiles=(DEFAULT, SamplingProfile(id="cold", temperature=0.0), SamplingProfile(id="warm", temperature=1.0)),
         strategies=(OFF, ON),
     )
-    one, four = await run_simulated(plan), await run_simulated(plan, jobs=4)
-    assert verdicts(one) == verdicts(four)
-    passed = Counter((r.trial.model, r.trial.strategy, r.trial.scenario) for r in one.records if r.passed)
-    for trial in plan.trials():
-        key = (trial.model, trial.strategy, trial.scenario)
-        if trial.model == "flaky":
-            assert 5 <= passed[key] <= 10
-        else:
-            assert passed[key] == 10 * expected_rate(*key), key
+
+
+@pytest.mark.requirement("C-064", "C-119", "C-063", "C-118")
+async def test_each_simulated_model_gets_the_verdict_that_its_weakness_deserves_with_one_worker_or_four():
+    one, four = await run_simulated(matrix(trials=2)), await run_simulated(matrix(trials=10), jobs=4)
+    assert verdicts(one) == [
+        verdict for verdict, made in zip(verdicts(four), four.records, strict=True) if made.trial.number <= 2
+    ]
+
+    summary = summarise(four.records)
+    assert (len(summary.cells), summary.overall.scored) == (5 * 3 * 2 * 6, 5 * 3 * 2 * 6 * 10)
+    covered = 0
+    for cell in summary.cells:
+        rate = expected_rate(cell.model, cell.strategy, cell.scenario)
+        covered += cell.interval.low <= rate <= cell.interval.high
+        if cell.model != "flaky":
+            assert cell.rate == rate, cell
+    assert covered >= 0.9 * len(summary.cells)
+    flaky = [cell for cell in summary.cells if cell.model == "flaky"]
+    assert sum(cell.interval.low <= FLAKY_RATE <= cell.interval.high for cell in flaky) >= 0.9 * len(flaky)
+    (overall,) = (cell for cell in summary.models if cell.model == "flaky")
+    assert overall.interval.low <= FLAKY_RATE <= overall.interval.high
+
+
+@pytest.mark.parametrize("error", [ConfigError("There is no folder."), OSError(28, "No space left on device")])
+async def test_what_ends_a_run_is_raised_as_it_was(error):
+    def refuse(_record):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        await EvalRunner(plan_of(A, B), reaching(hi), jobs=2, on_record=refuse).run()
+    assert caught.value is error
 
 
 def test_a_record_survives_being_written():

@@ -6,10 +6,11 @@ from msgspec.structs import replace
 from groundwire import ConfigError, Failure, FailureKind, Registry, tool
 from groundwire.evals.graders.rubrics import Judges
 from groundwire.evals.planning import seed_of
-from groundwire.evals.records import Blame, Status, Trial
+from groundwire.evals.records import Blame, Finding, Status, Trial
 from groundwire.evals.scenarios import (
     CallsCheck,
     ExpectedCall,
+    FunctionCheck,
     RubricCheck,
     Scenario,
     SimulatedUser,
@@ -147,6 +148,20 @@ async def test_a_judge_that_cannot_be_asked_makes_the_trial_invalid_and_loses_no
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "status", "blame", "code"),
+    [("Hi.", Status.INVALID, Blame.HARNESS, "judge_undecided"), ("Ho.", Status.FAILED, Blame.MODEL, "wrong_text")],
+)
+async def test_even_votes_say_nothing_about_the_model_whatever_else_does(text, status, blame, code):
+    votes = iter([True, False])
+    judge = ScriptedModel(otherwise=lambda _: Answer(f'{{"why": "", "yes": {str(next(votes)).lower()}}}'))
+    scenario = replace(SAY, checks=(RubricCheck(question="Is it polite?", votes=2), *SAY.checks))
+    provider = ScriptedProvider(judge, clock=SystemClock())
+    record = await tried(scenario, scripted(text), judges=lambda name: (provider, "judge"))
+    assert (record.status, record.blame, record.code) == (status, blame, code)
+    assert [finding.check for finding in record.findings] == ["outcome", "rubric", "text"]
+
+
 async def test_an_environment_of_ones_own_is_made_anew_for_every_trial():
     made = []
 
@@ -182,6 +197,58 @@ async def test_an_environment_of_ones_own_is_made_anew_for_every_trial():
 async def test_an_environment_that_is_not_there_is_told_once_and_for_all(environment):
     with pytest.raises(ConfigError):
         await tried(replace(SAY, environment=environment), scripted("Hi."))
+
+
+class _Own:
+    registry = Registry([])
+
+    def __init__(self, _setup):
+        pass
+
+    def state(self):
+        return {}
+
+
+class _CrashesAtLast(_Own):
+    def state(self):
+        raise ValueError("no state")
+
+
+class _HoldsObjects(_Own):
+    def state(self):
+        return {"object": object()}
+
+
+def _crashes(_given):
+    raise KeyError("boom")
+
+
+def _exits(_given):
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize("environment", [_crashes, _exits, lambda _setup: None, _CrashesAtLast, _HoldsObjects])
+async def test_a_mistake_in_an_environment_is_not_the_model_s_and_ends_nothing(environment):
+    record = await tried(replace(SAY, environment=environment), scripted("Hi."))
+    assert (record.status, record.blame, record.code) == (Status.INVALID, Blame.HARNESS, "harness_error")
+    assert record.message
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        _crashes,
+        _exits,
+        lambda _: 42,
+        lambda _: ["wrong"],
+        lambda _: Finding(check="x", passed=True, detail={"a": object()}),
+    ],
+)
+async def test_a_mistake_in_a_check_is_not_the_model_s_and_what_was_said_is_kept(function):
+    record = await tried(replace(SAY, checks=(FunctionCheck(function=function),)), scripted("Hi."))
+    assert (record.status, record.blame, record.code) == (Status.INVALID, Blame.HARNESS, "harness_error")
+    assert record.text == "Hi."
+    assert record.message
 
 
 @pytest.mark.requirement("C-147", "C-149")

@@ -5,16 +5,14 @@ from pathlib import Path
 import click
 
 from groundwire.cli.failures import FAILED
-from groundwire.cli.options import global_options, json_option
+from groundwire.cli.options import Number, global_options, json_option
 from groundwire.cli.output import note, print_json, print_table, print_text
 
 
 @click.command("compare")
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
-@click.option(
-    "--margin", type=click.FloatRange(0, 1, min_open=True), help="What counts as no difference. Default: 0.1."
-)
+@click.option("--margin", type=Number(0, 1, min_open=True), help="What counts as no difference. Default: 0.1.")
 @json_option
 @global_options()
 @click.pass_context

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from groundwire.cli.failures import FAILED, INTERRUPTED
-from groundwire.cli.options import TEXT, global_options, json_option, reports_option
+from groundwire.cli.options import TEXT, Number, global_options, json_option, reports_option
 from groundwire.cli.output import note, plural, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -50,15 +50,13 @@ def _knob(flag: str, name: str, explanation: str, **details: Any) -> Any:
 @_knob("--seed", "seed", "The same seed, the same trials. Default: 1.", type=click.IntRange(0, 2**31 - 1))
 @_knob("--live", "live", "Ask real models; needs a key.", is_flag=True, type=bool)
 @_knob("--judge", "judge", "The model that answers rubrics.", metavar="MODEL")
-@_knob("--max-cost", "max_cost", "Stop when so many dollars are spent.", type=click.FloatRange(0, min_open=True))
+@_knob("--max-cost", "max_cost", "Stop when so many dollars are spent.", type=Number(0, min_open=True))
 @_knob("--catalogue", "catalogue", "More models, profiles and strategies, as TOML or Python.", metavar="FILE")
 @click.option("--dry-run", is_flag=True, help="Show what would be tried and what it would cost.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="FOLDER", help="Go on with a run that was stopped.")
 @click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Keep results there, and use them again.")
 @reports_option
-@click.option(
-    "--min-pass", type=click.FloatRange(0, 1), help="Fail where a combination passes less often, such as 0.96."
-)
+@click.option("--min-pass", type=Number(0, 1), help="Fail where a combination passes less often, such as 0.96.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @json_option
 @global_options()
@@ -184,7 +182,10 @@ def _tell(plan: "Plan", folder: "ReportFolder", done: "Evaluated", min_pass: flo
 
     from groundwire.evals.reports import append_step_summary, results_table
 
-    append_step_summary(folder.markdown_file.read_text(encoding="utf-8"), os.environ)
+    try:
+        append_step_summary(folder.markdown_file.read_text(encoding="utf-8"), os.environ)
+    except OSError as error:
+        note(f"GITHUB_STEP_SUMMARY cannot be written: {error.strerror}.")  # the report is there all the same
     below = _below(done, min_pass)
     left, reason = done.finished.left, done.finished.reason
     if as_json:

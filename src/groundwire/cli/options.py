@@ -1,5 +1,6 @@
 """The options that commands share."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,16 @@ class Text(click.ParamType):
 
 
 TEXT = Text()
+
+
+class Number(click.FloatRange):
+    """A number that can be compared with others: nan lies in every range, and endless is no number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number.", param, ctx)
+        return number
 
 
 @dataclass

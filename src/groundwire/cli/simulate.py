@@ -6,7 +6,7 @@ import click
 
 from groundwire.cli.failures import needs_extra
 from groundwire.cli.listening import unheard
-from groundwire.cli.options import global_options, json_option
+from groundwire.cli.options import Number, global_options, json_option
 from groundwire.cli.output import clean, print_json, print_text
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rate",
     metavar="SHARE",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     help="The share of requests that meet a fault; unless said 0.1 with --faults, 1 with --fault alone.",
 )
 @click.option("--key", metavar="K", help="Refuse requests without this key.")

@@ -17,6 +17,7 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     │  └─ StoreUnavailable   the store cannot be reached now
     ├─ NotFound              an approval, effect, session, key or report that was asked for does not exist
     │  └─ AlreadyDecided     it does, but cannot be decided: somebody has, or its time has run out
+    ├─ ReportBusy            an evaluation is writing into this report right now
     ├─ ReportDamaged         a file of an evaluation's report cannot be read; `line` says where, if it has lines
     └─ AccessError           a request to a server is not let in
        ├─ KeyMissing         it carries no key, and the server wants one
@@ -202,6 +203,10 @@ class NotFound(GroundwireError):
 
 class AlreadyDecided(NotFound):
     code = "already_decided"
+
+
+class ReportBusy(GroundwireError):
+    code = "report_busy"
 
 
 class ReportDamaged(GroundwireError):

@@ -1,7 +1,10 @@
 """Where a scenario takes place: the built-in workspace, stubs, a folder of tools, or a function of one's own."""
 
+import contextlib
 import copy
-from collections.abc import Callable
+import hashlib
+import inspect
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,7 +12,7 @@ from msgspec import Struct
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.evals.files import load_function
-from groundwire.evals.scenarios import Environment, Scenario
+from groundwire.evals.scenarios import Environment, FunctionCheck, Scenario
 from groundwire.evals.stubs import StubEnvironment
 from groundwire.evals.workspace import ALLOWED, MemoryWorkspace, workspace_tools
 from groundwire.registry import Registry
@@ -42,6 +45,28 @@ def open_environment(scenario: Scenario) -> OpenEnvironment:
             hint="workspace, stubs, a folder of tools, or module:name",
         )
     return OpenEnvironment(Registry.build(folder), lambda: None)
+
+
+def fingerprint(scenario: Scenario) -> str:
+    """Of the files that a trial depends on beside what the scenario says: tools in a folder, and functions of one's own."""
+    digest = hashlib.sha256()
+    for file in _files_behind(scenario):
+        digest.update(f"{file}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\0".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def _files_behind(scenario: Scenario) -> Iterator[Path]:
+    kind = scenario.environment
+    for folder in (kind, scenario.setup.get("tools") if kind == "stubs" else None):
+        if isinstance(folder, str) and Path(folder).is_dir():
+            files = (file for file in Path(folder).rglob("*") if "__pycache__" not in file.parts and file.is_file())
+            yield from sorted(files)
+    named = (kind, *(check.function for check in scenario.checks if isinstance(check, FunctionCheck)))
+    for function in named:
+        with contextlib.suppress(TypeError):  # what is no function, or was not written in Python
+            source = inspect.getsourcefile(function)
+            if source is not None and Path(source).is_file():
+                yield Path(source)
 
 
 def _made(environment: Environment) -> OpenEnvironment:

@@ -1,33 +1,30 @@
 """Suites by the name of one that ships, or from a file or folder of one's own: YAML, JSON, TOML or Python.
 
-Everything is checked before the first trial: names, types, patterns, settings, and that functions and folders are there.
+That functions and folders are there is seen here, all else by `checking`: before the first trial.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
-from groundwire.contracts.canonical import JsonObject, JsonValue
+from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.shapes import did_you_mean, plain_members, read_as
+from groundwire.evals.checking import HINT, checked
 from groundwire.evals.environments import BUILT_IN
 from groundwire.evals.files import SUFFIXES, importable, load_function, read_plain, run_python
 from groundwire.evals.peers import load_bfcl, load_tau
-from groundwire.evals.scenarios import FunctionCheck, Scenario, Suite, TextCheck
+from groundwire.evals.scenarios import FunctionCheck, Scenario, Suite
 from groundwire.evals.stubs import placed
 from groundwire.evals.suites import SUITES, WORKSPACE
-from groundwire.runtime.runs.options import RunLimits
-from groundwire.runtime.runs.settings import read_settings
 
-_ID = re.compile(r"[\w./:-]+")
 _PLACES = f"{', '.join(BUILT_IN)}, a folder of tools, or module:name"
 PEERS: dict[str, Callable[[str], Suite]] = {"tau": load_tau, "bfcl": load_bfcl}
 """Suites of others: the word before the colon, and after it the folder."""
-_HINT = "docs/guides/evals.md shows a scenario"
 
 
 class _SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -61,7 +58,7 @@ def load_suite(path: str | Path) -> Suite:
     """All suites of a folder are one."""
     path = Path(path)
     if not path.is_dir():
-        return _checked(_load_file(path), str(path))
+        return checked(_load_file(path), str(path))
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
     parts = [(file, _load_file(file)) for file in files if _is_suite(file)]
     if not parts:
@@ -83,7 +80,7 @@ def load_suite(path: str | Path) -> Suite:
         presets=presets,
         baseline=baselines[0] if baselines else None,
     )
-    return _checked(joined, str(path))
+    return checked(joined, str(path))
 
 
 def _is_suite(file: Path) -> bool:
@@ -101,12 +98,12 @@ def _load_file(file: Path) -> Suite:
     if isinstance(values, list):
         values = {"scenarios": values}
     if not isinstance(values, dict):
-        raise ConfigError(f"{file}: it holds neither a list of scenarios nor a suite.", hint=_HINT)
+        raise ConfigError(f"{file}: it holds neither a list of scenarios nor a suite.", hint=HINT)
     return _from_values(values, file)
 
 
 def _from_values(values: Mapping[str, JsonValue], file: Path) -> Suite:
-    read = read_as(_SuiteFile, plain_members(values, str(file)), str(file), _HINT)
+    read = read_as(_SuiteFile, plain_members(values, str(file)), str(file), HINT)
     with importable(file.parent):
         baseline = _function(read.baseline, f"{file}: baseline") if read.baseline else None
         scenarios = tuple(_resolved(scenario, file) for scenario in read.scenarios)
@@ -122,10 +119,22 @@ def _from_python(found: Mapping[str, Any], file: Path) -> Suite:
     if suite is None:
         scenarios = found.get("scenarios")
         if not isinstance(scenarios, (list, tuple)) or not all(isinstance(one, Scenario) for one in scenarios):
-            raise ConfigError(f"{file}: it defines neither SUITE nor a list of scenarios.", hint=_HINT)
+            raise ConfigError(f"{file}: it defines neither SUITE nor a list of scenarios.", hint=HINT)
         suite = Suite(name=file.stem, scenarios=tuple(scenarios))
+    for scenario in suite.scenarios:
+        _refuse_wrong_types(scenario, file)
     with importable(file.parent):
         return replace(suite, scenarios=tuple(_resolved(scenario, file) for scenario in suite.scenarios))
+
+
+def _refuse_wrong_types(scenario: Scenario, file: Path) -> None:
+    """What Python lets pass and a file of data would not, such as a text for a list of turns."""
+    data = replace(
+        scenario,
+        environment="",
+        checks=tuple(check for check in scenario.checks if not isinstance(check, FunctionCheck)),
+    )
+    read_as(Scenario, to_builtins(data, enc_hook=repr), f"{file}: {scenario.id}", HINT)
 
 
 def _resolved(scenario: Scenario, file: Path) -> Scenario:
@@ -162,46 +171,5 @@ def _function(named: Any, where: str) -> Callable[..., Any]:
         raise ConfigError(f"{where}: a function is named as module:name")
     try:
         return load_function(named)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
-
-
-def _checked(suite: Suite, source: str) -> Suite:
-    if not suite.scenarios:
-        raise ConfigError(f"{source}: there is no scenario in it.", hint=_HINT)
-    seen: set[str] = set()
-    for scenario in suite.scenarios:
-        where = f"{source}: {scenario.id!r}"
-        if not _ID.fullmatch(scenario.id):
-            raise ConfigError(f"{where} is no id", hint="letters, digits and _ . / : -")
-        if scenario.id in seen:
-            raise ConfigError(f"{where} is there twice")
-        seen.add(scenario.id)
-        if not scenario.turns and scenario.user is None:
-            raise ConfigError(f"{where}: nobody says anything", hint="turns, or a user")
-        _check_inner(scenario, where)
-    for preset, members in suite.presets.items():
-        for name in members:
-            if name not in seen:
-                hint = did_you_mean(name, seen)
-                raise ConfigError(f"{source}: presets.{preset}: there is no scenario {name!r}", hint=hint)
-    return suite
-
-
-def _check_inner(scenario: Scenario, where: str) -> None:
-    """What only turns out to be wrong when it is used."""
-    patterns: Iterable[str | None] = (
-        *(check.matches for check in scenario.checks if isinstance(check, TextCheck)),
-        *(pattern for pattern, _ in (scenario.user.rules if scenario.user is not None else ())),
-    )
-    for pattern in patterns:
-        try:
-            re.compile(pattern or "")
-        except re.error as error:
-            raise ConfigError(f"{where}: {pattern!r} is no pattern: {error}") from None
-    limits: JsonObject = plain_members(scenario.limits, f"{where}: limits")
-    try:
-        read_settings(scenario.settings)
-        read_as(RunLimits, limits, "limits")
     except ConfigError as error:
         raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None

@@ -110,7 +110,7 @@ def _answer(tool: str, arguments: JsonObject, result: ToolResult) -> StubAnswer:
 
 def _checks(trace: Trace, outcome: Outcome) -> Iterator[Check]:
     if outcome is not Outcome.COMPLETED:
-        yield OutcomeCheck(equals=outcome.value)
+        yield OutcomeCheck(equals=outcome)
     made = [asked for asked in _asked(trace) if (result := _shown(asked)) is not None and result.ok]
     is_ordered = all(len(step.asked) <= 1 for step in trace.steps())
     if made:

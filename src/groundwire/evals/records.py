@@ -146,10 +146,14 @@ def new_run_id(now: datetime) -> str:
     return f"eval_{now:%Y%m%dT%H%M%S%f}"
 
 
-def as_json(value: Struct) -> JsonObject:
+def plain(value: object) -> Any:
     """A value as whoever reads it from a file has it: with lists, where Python has tuples."""
-    plain: JsonObject = msgspec.json.decode(msgspec.json.encode(value))
-    return plain
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def as_json(value: Struct) -> JsonObject:
+    read: JsonObject = plain(value)
+    return read
 
 
 encode_record = msgspec.json.Encoder().encode

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from groundwire.contracts.ports import Clock
+from groundwire.evals.environments import fingerprint
 from groundwire.evals.graders.rubrics import Judges
 from groundwire.evals.planning import EvalModel, Plan, digest_of, seed_of
 from groundwire.evals.records import Blame, Status, Trial, TrialRecord
@@ -90,6 +91,7 @@ class EvalRunner:
         self._scenarios = {scenario.id: scenario for scenario in plan.scenarios}
         self._profiles = {profile.id: profile for profile in plan.profiles}
         self._strategies = {strategy.id: strategy for strategy in plan.strategies}
+        self._fingerprints = {scenario.id: fingerprint(scenario) for scenario in plan.scenarios}
         self._records = self._still_valid(done or {})
         self._reused = len(self._records)
         self._statuses = Counter(record.status for record in self._records.values())
@@ -111,9 +113,14 @@ class EvalRunner:
                     if trial.name not in self._records:
                         await self._carry_out(trial, model)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._jobs, len(self._plan.models))):
-                group.create_task(work())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self._jobs, len(self._plan.models))):
+                    group.create_task(work())
+        except ExceptionGroup as failed:
+            raise failed.exceptions[
+                0
+            ] from None  # as it was raised: what it says is meant for whoever asked for the run
         records = tuple(self._records[trial.name] for trial in self._trials if trial.name in self._records)
         left = len(self._trials) - len(records)
         return Finished(records=records, left=left, reason="the budget is spent" if left else "")
@@ -134,7 +141,14 @@ class EvalRunner:
     def _digest(self, trial: Trial, model: EvalModel) -> str:
         plan = self._plan
         profile, scenario = self._profiles[trial.profile], self._scenarios[trial.scenario]
-        parts = (scenario, model.via, profile, self._settings(trial, model), plan.judge)
+        parts = (
+            scenario,
+            self._fingerprints[scenario.id],
+            model.via,
+            profile,
+            self._settings(trial, model),
+            plan.judge,
+        )
         return digest_of(trial, seed_of(plan.run.seed, trial), parts, plan.run.version)
 
     def _still_valid(self, done: Mapping[str, TrialRecord]) -> dict[str, TrialRecord]:

@@ -4,17 +4,21 @@ In a file as YAML, JSON or TOML, or in Python with the same names. It knows noth
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.messages import Item
+from groundwire.contracts.runs import Outcome
 from groundwire.providers.faults import Fault
 from groundwire.providers.scripts import Answer
 from groundwire.registry import Registry
+
+MAX_TURNS = 1_000
+MAX_VOTES = 99
 
 
 class ExpectedCall(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -30,7 +34,9 @@ class ExpectedCall(Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     error: str = ""
 
 
-class CallsCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="check", tag="calls"):
+class CallsCheck(
+    Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, tag_field="check", tag="calls"
+):
     """`exact`: these calls and no others, in this order; `order`: these in this order, among others; `subset`: these, in
     any order; `none` are tools that must not be called, `*` for all of them."""
 
@@ -58,7 +64,7 @@ class TextCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, t
 
 
 class OutcomeCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="check", tag="outcome"):
-    equals: str = "completed"
+    equals: Outcome = Outcome.COMPLETED
 
 
 class LimitsCheck(
@@ -89,7 +95,7 @@ class RubricCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     question: str
     judge: str = ""
-    votes: int = 3
+    votes: Annotated[int, Meta(ge=1, le=MAX_VOTES)] = 3
 
 
 class FunctionCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="check", tag="function"):
@@ -123,7 +129,7 @@ class SimulatedUser(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     otherwise: str = ""
     model: str = ""
     role: str = ""
-    max_turns: int = 8
+    max_turns: Annotated[int, Meta(ge=1, le=MAX_TURNS)] = 8
     ends_with: str = "###END###"
 
 

@@ -4,6 +4,7 @@ Everything goes through the public Agent on a store of its own. Whatever fails i
 only what the model did is scored.
 """
 
+import logging
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -24,8 +25,8 @@ from groundwire.contracts.runs import Outcome
 from groundwire.contracts.trust import sampling_of
 from groundwire.evals.environments import open_environment
 from groundwire.evals.graders import Evidence, grade
-from groundwire.evals.graders.rubrics import JudgeFailed, Judges
-from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord, as_json
+from groundwire.evals.graders.rubrics import UNDECIDED, JudgeFailed, Judges
+from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord, as_json, plain
 from groundwire.evals.scenarios import Check, OutcomeCheck, Scenario, said_before
 from groundwire.evals.users import UserFailed, user_turns
 from groundwire.providers.router import who_answers
@@ -34,6 +35,8 @@ from groundwire.runtime.runs.comparing import read_raw
 from groundwire.runtime.runs.presets import merge_settings
 from groundwire.runtime.runs.runner import Price
 from groundwire.runtime.runs.settings import read_settings
+
+log = logging.getLogger("groundwire")
 
 MAX_SECONDS = 600.0
 """A trial that takes longer is ended; what came of it until then is judged."""
@@ -70,6 +73,7 @@ async def carry_out(
         known |= {"route": route, "sampling": sampling}
         return TrialRecord(trial=trial, seed=seed, status=status, digest=digest, started_at=started_at, **known)
 
+    known: dict[str, Any] = {}
     try:
         results, evidence = await _converse(scenario, contestant, seed, judges)
         known = _known(results, evidence)
@@ -84,11 +88,19 @@ async def carry_out(
     except ConfigError:
         raise  # the same for every trial: whoever runs them has to hear it
     except GroundwireError as error:
-        return record(Status.INVALID, blame=Blame.HARNESS, code=error.code, message=str(error))
-    wrong = next((finding for finding in findings if not finding.passed), None)
-    if wrong is None:
-        return record(Status.PASSED, findings=findings, **known)
-    return record(Status.FAILED, blame=Blame.MODEL, code=wrong.code, message=wrong.message, findings=findings, **known)
+        return record(Status.INVALID, blame=Blame.HARNESS, code=error.code, message=str(error), **known)
+    except (Exception, SystemExit) as error:  # an environment or a check that somebody wrote has a mistake
+        log.exception("a trial of %s could not be judged", scenario.id)
+        message = f"{type(error).__name__}: {error}"
+        return record(Status.INVALID, blame=Blame.HARNESS, code="harness_error", message=message, **known)
+    known["findings"] = findings
+    wrong = [finding for finding in findings if not finding.passed]
+    if not wrong:
+        return record(Status.PASSED, **known)
+    decided = next((finding for finding in wrong if finding.code != UNDECIDED), None)
+    if decided is None:
+        return record(Status.INVALID, blame=Blame.HARNESS, code=UNDECIDED, message=wrong[0].message, **known)
+    return record(Status.FAILED, blame=Blame.MODEL, code=decided.code, message=decided.message, **known)
 
 
 async def _converse(
@@ -131,7 +143,7 @@ def _evidence(scenario: Scenario, results: list[RunResult], state: Any, latency:
         outcome=last.outcome.value if last is not None else "",
         text=last.text if last is not None else "",
         calls=tuple(traced(made.call, made.result) for result in results for made in result.calls),
-        state=state,
+        state=plain(state),
         conversation=tuple(map(as_json, last.history)) if last is not None else (),
         instructions=scenario.instructions,
         steps=sum(result.steps for result in results),

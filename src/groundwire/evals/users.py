@@ -1,6 +1,5 @@
 """Who talks with a model during a trial: fixed turns, somebody who answers by rules, or another model in a role."""
 
-import re
 from collections.abc import AsyncGenerator, Sequence
 
 from groundwire.contracts.errors import ProviderError
@@ -8,6 +7,7 @@ from groundwire.contracts.messages import say
 from groundwire.contracts.ports import Provider
 from groundwire.contracts.requests import ModelRequest, Sampling
 from groundwire.evals.graders.rubrics import Judges
+from groundwire.evals.patterns import compile_pattern
 from groundwire.evals.scenarios import Scenario, SimulatedUser
 
 
@@ -37,7 +37,7 @@ async def _next_line(
     if not (user.model or user.role):
         last = said[-1][1] if said else ""
         for pattern, line in user.rules:
-            if re.search(pattern, last):
+            if compile_pattern(pattern)(last):
                 return line if line != user.ends_with else None
         return user.otherwise or None
     if judges is None:

@@ -1,8 +1,7 @@
 """The final text, the outcome, and what it took."""
 
-import re
-
 from groundwire.evals.graders.evidence import Evidence
+from groundwire.evals.patterns import compile_pattern
 from groundwire.evals.records import Finding
 from groundwire.evals.scenarios import LimitsCheck, OutcomeCheck, TextCheck
 
@@ -22,7 +21,7 @@ def grade_text(check: TextCheck, evidence: Evidence) -> Finding:
     for part in check.lacks:
         if part in text:
             return _failed("text", "wrong_text", f"The final answer says {part!r}.")
-    if check.matches is not None and not re.search(check.matches, text):
+    if check.matches is not None and not compile_pattern(check.matches)(text):
         return _failed("text", "wrong_text", f"The final answer {shown} does not match {check.matches!r}.")
     return Finding(check="text", passed=True)
 

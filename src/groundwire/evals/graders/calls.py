@@ -1,8 +1,8 @@
 """Were the right tools called, with the right arguments, in the right order?"""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from jsonschema_rs import validator_for
 from msgspec.structs import replace
 
 from groundwire.contracts.canonical import JsonValue
@@ -10,6 +10,10 @@ from groundwire.contracts.errors import ErrorDetail
 from groundwire.evals.graders.evidence import Evidence
 from groundwire.evals.records import CallTrace, Finding
 from groundwire.evals.scenarios import CallsCheck, ExpectedCall
+from groundwire.registry.validators import compile_schema
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
 
 
 def grade_calls(check: CallsCheck, evidence: Evidence) -> Finding:
@@ -45,13 +49,27 @@ def _missing(check: CallsCheck, made: Sequence[CallTrace]) -> ExpectedCall | Non
     """The first expected call that was not made; none, if all were."""
     if check.mode == "exact":
         return next((wanted for wanted, call in zip(check.calls, made, strict=True) if not _fits(wanted, call)), None)
-    left = list(made)
-    for wanted in check.calls:
-        place = next((number for number, call in enumerate(left) if _fits(wanted, call)), None)
-        if place is None:
-            return wanted
-        left = left[place + 1 :] if check.mode == "order" else left[:place] + left[place + 1 :]
-    return None
+    if check.mode == "subset":
+        return _unmatched(check.calls, made)
+    left = iter(made)
+    return next((wanted for wanted in check.calls if not any(_fits(wanted, call) for call in left)), None)
+
+
+def _unmatched(expected: Sequence[ExpectedCall], made: Sequence[CallTrace]) -> ExpectedCall | None:
+    """The first that finds no call of its own, also if those before it make room by taking others."""
+    fitting = [[number for number, call in enumerate(made) if _fits(wanted, call)] for wanted in expected]
+    taken: dict[int, int] = {}
+
+    def finds_one(wanted: int, tried: set[int]) -> bool:
+        for number in fitting[wanted]:
+            if number not in tried:
+                tried.add(number)
+                if number not in taken or finds_one(taken[number], tried):
+                    taken[number] = wanted
+                    return True
+        return False
+
+    return next((wanted for place, wanted in enumerate(expected) if not finds_one(place, set())), None)
 
 
 def _fits(wanted: ExpectedCall, call: CallTrace) -> bool:
@@ -61,7 +79,12 @@ def _fits(wanted: ExpectedCall, call: CallTrace) -> bool:
         return False
     if wanted.arguments is not None and not is_within(wanted.arguments, call.arguments):
         return False
-    return wanted.schema is None or validator_for(wanted.schema).is_valid(call.arguments)
+    return wanted.schema is None or compiled(wanted).is_valid(call.arguments)
+
+
+def compiled(wanted: ExpectedCall) -> "Draft202012Validator":
+    """A RegistryError where the schema is none, or leads out of itself."""
+    return compile_schema(wanted.schema, reason="invalid_schema", of=f"the expected call of {wanted.name}")
 
 
 def is_within(wanted: JsonValue, given: JsonValue) -> bool:

@@ -12,7 +12,7 @@ from groundwire.evals.graders.evidence import Evidence
 from groundwire.evals.graders.quotes import grade_grounding
 from groundwire.evals.graders.rubrics import Judges, grade_rubric
 from groundwire.evals.graders.states import grade_state
-from groundwire.evals.records import Finding
+from groundwire.evals.records import Finding, as_json
 from groundwire.evals.scenarios import (
     CallsCheck,
     Check,
@@ -59,8 +59,13 @@ async def _grade_by_function(check: FunctionCheck, evidence: Evidence) -> Findin
     said = function(evidence)
     if inspect.isawaitable(said):
         said = await said
-    if isinstance(said, Finding):
-        return said
-    wrong = said is False or (isinstance(said, str) and bool(said))
-    message = said if isinstance(said, str) else ""
-    return Finding(check=name, passed=not wrong, code=name if wrong else "", message=message if wrong else "")
+    match said:
+        case Finding():
+            as_json(said)  # it has to be written down
+            return said
+        case None | True | "":
+            return Finding(check=name, passed=True)
+        case False | str():
+            return Finding(check=name, passed=False, code=name, message=said or "")
+        case _:
+            raise TypeError(f"the check {name} says {said!r:.80}, and not None, a text, true, false or a Finding")

@@ -14,6 +14,7 @@ from msgspec import Struct
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.messages import say
+from groundwire.contracts.runs import Outcome
 from groundwire.contracts.tools import wire_name
 from groundwire.evals.peers.answers import AnyCall, PossibleAnswer, PossibleAnswers, first_choice
 from groundwire.evals.peers.reading import Located, read_values
@@ -132,7 +133,7 @@ def _scenario(
         history=tuple(as_json(say(said.role, said.content)) for said in history),
         turns=(last.content,),
         limits={"max_steps": 1, "max_repairs": 0},
-        checks=(check, OutcomeCheck(equals="step_limit" if is_answer else "completed")),
+        checks=(check, OutcomeCheck(equals=Outcome.STEP_LIMIT if is_answer else Outcome.COMPLETED)),
         ideal=(Answer(calls=calls) if calls else Answer(NONE_FITS),),
     )
 

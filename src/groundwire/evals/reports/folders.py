@@ -13,7 +13,7 @@ from typing import BinaryIO, Self
 
 import msgspec
 
-from groundwire.contracts.errors import NotFound, ReportDamaged
+from groundwire.contracts.errors import NotFound, ReportBusy, ReportDamaged
 from groundwire.evals.records import EvalRun, TrialRecord, decode_record, decode_run, encode_record, encode_run
 
 _NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)(?:-(?P<number>[1-9]\d*))?", re.ASCII)
@@ -94,7 +94,7 @@ class ReportFolder:
         return tuple(_decode_lines(self._read(self.trials_file), self.trials_file))
 
     def open_trials(self) -> "TrialWriter":
-        """Go on writing where the file ends; a last line that was cut is taken away first."""
+        """Go on writing where the file ends; a last line that was cut is taken away first. Only one may write at a time."""
         return TrialWriter(self.trials_file)
 
     def _read(self, file: Path) -> bytes:
@@ -113,6 +113,7 @@ class TrialWriter:
     def __init__(self, file: Path) -> None:
         self._file: BinaryIO = file.open("a+b", buffering=0)
         try:
+            _lock(self._file, file)
             self._mend(file)
         except BaseException:
             self._file.close()
@@ -120,8 +121,13 @@ class TrialWriter:
 
     def append(self, record: TrialRecord) -> None:
         line = memoryview(encode_record(record) + b"\n")
-        while line:  # a write may be shorter than asked for, and is then gone on with
-            line = line[self._file.write(line) :]
+        end = self._file.seek(0, os.SEEK_END)
+        try:
+            while line:  # a write may be shorter than asked for, and is then gone on with
+                line = line[self._file.write(line) :]
+        except OSError:
+            self._file.truncate(end)  # nothing may be written behind half a line
+            raise
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
@@ -146,6 +152,20 @@ class TrialWriter:
             os.truncate(file, end)
         else:
             self._file.write(b"\n")
+
+
+def _lock(file: BinaryIO, path: Path) -> None:
+    """Until it is closed, or the process ends in whatever way. Where there are no such locks, nobody is kept out."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ReportBusy(
+            f"Somebody else is writing into {path.parent}.", hint="Wait until that evaluation has ended."
+        ) from None
 
 
 def _decode_lines(data: bytes, file: Path) -> Iterator[TrialRecord]:

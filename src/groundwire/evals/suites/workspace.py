@@ -9,6 +9,7 @@ from typing import Any
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Message, ResultItem
 from groundwire.contracts.requests import ModelRequest
+from groundwire.contracts.runs import Outcome
 from groundwire.evals.scenarios import CallsCheck, ExpectedCall, OutcomeCheck, Scenario, StateCheck, Suite, TextCheck
 from groundwire.providers.faults import Fault, FaultKind
 from groundwire.providers.scripts import Answer, Ask
@@ -220,7 +221,7 @@ _OFFLINE = (
     _offline(
         "never_ends",
         "A model that repeats itself is stopped.",
-        (OutcomeCheck(equals="loop_detected"),),
+        (OutcomeCheck(equals=Outcome.LOOP_DETECTED),),
         *(Answer(calls=(Ask("state_get", {"path": "/draft"}, offered=False),)) for _ in range(30)),
     ),
 )
