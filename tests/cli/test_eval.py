@@ -159,6 +159,16 @@ def test_a_gate_fails_where_a_combination_passes_less_often(run, least, code):
     assert ("below 0.81: long-arguments default default: 4/5" in done.stderr) == bool(code)
 
 
+def test_a_gate_fails_where_a_scenario_could_not_be_scored_and_it_is_told_why(run):
+    Path("crashing.py").write_text("def crash(evidence):\n    raise KeyError('boom')\n")
+    check = "  checks: [{check: function, function: 'crashing:crash'}]\n"
+    Path("s.yaml").write_text(f"{SUITE}- id: broken\n  turns: [Say hello again.]\n{check}  ideal: [{{text: hello}}]\n")
+    done = run("eval", "s.yaml", "--models", "perfect,flaky,!rules", "--min-pass", 0.5, "--quiet")
+    assert done.exit_code == 1
+    assert "2 trials invalid at broken: harness, harness_error: KeyError: 'boom'" in done.stderr
+    assert "below 0.5: perfect default default broken: 0/0" in done.stderr
+
+
 @pytest.mark.parametrize("number", ["nan", "inf", "-0.1", "x"])
 @pytest.mark.parametrize("flag", ["--min-pass", "--max-cost"])
 def test_a_gate_that_nothing_could_miss_is_refused(run, flag, number):

@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from msgspec.structs import replace
 
 from groundwire.cli.eval_progress import Meter, bar_line, trial_line
 from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord
@@ -78,6 +79,14 @@ def test_a_terminal_keeps_the_bar_below_the_lines_and_is_left_clean():
     )
     meter.close()
     assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_the_name_of_a_model_cannot_steer_the_terminal_from_within_the_bar():
+    stream = Terminal()
+    record = replace(RECORD, trial=replace(RECORD.trial, model="\x1b[2Jm"))
+    Meter(stream=stream)(progress(record=record))
+    assert "\x1b[2J" not in stream.getvalue()
+    assert "\\x1b[2Jm 0 %" in stream.getvalue()
 
 
 @pytest.mark.parametrize("options", [{"verbose": 0}, {"quiet": True}])

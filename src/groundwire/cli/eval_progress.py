@@ -54,7 +54,7 @@ class Meter:
     def _bar(self, progress: "Progress") -> str:
         model = progress.record.trial.model
         line = bar_line(progress, self._clock() - self._began, self._fresh, self._ends[model])
-        return line[: max(shutil.get_terminal_size().columns - 1, 20)]
+        return clean(line)[: max(shutil.get_terminal_size().columns - 1, 20)]
 
     def _write(self, text: str) -> None:
         start = "\r\x1b[K" if self._has_bar else ""

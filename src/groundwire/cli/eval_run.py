@@ -7,7 +7,7 @@ import click
 
 from groundwire.cli.failures import FAILED, INTERRUPTED
 from groundwire.cli.options import TEXT, Number, global_options, json_option, reports_option
-from groundwire.cli.output import note, plural, print_json, print_table, print_text
+from groundwire.cli.output import note, one_line, plural, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from groundwire.evals.planning import Plan
     from groundwire.evals.reports import ReportFolder
 
+_REASONS = 3
 _MAY_CHANGE = frozenset({"jobs", "max_cost"})
 """What a run that is gone on with may be told anew: none of it changes what is tried."""
 
@@ -202,6 +203,7 @@ def _tell(plan: "Plan", folder: "ReportFolder", done: "Evaluated", min_pass: flo
         table = results_table(plan.run, done.summary)
         print_table(tuple(header.upper() for header in table.headers), table.rows, empty="Nothing was tried.")
         print_text(f"\nReport: {folder.path}")
+    _tell_invalid(done)
     if left:
         note(f"{plural(left, 'trial')} left: {reason}. Go on with: groundwire eval --resume {folder.path}")
     for name in below:
@@ -212,7 +214,23 @@ def _below(done: "Evaluated", min_pass: float | None) -> list[str]:
     from groundwire.evals.evaluating import shortfalls
 
     cells = shortfalls(done.summary, min_pass) if min_pass is not None else ()
-    return [f"{cell.model} {cell.profile} {cell.strategy}: {cell.passed}/{cell.scored}" for cell in cells]
+    names = (" ".join(filter(None, (cell.model, cell.profile, cell.strategy, cell.scenario))) for cell in cells)
+    return [f"{name}: {cell.passed}/{cell.scored}" for name, cell in zip(names, cells, strict=True)]
+
+
+def _tell_invalid(done: "Evaluated") -> None:
+    """Why trials say nothing about their models, the most frequent reasons first."""
+    from collections import Counter
+
+    reasons = Counter(
+        f"{record.trial.scenario}: {record.blame or 'nobody'}, {record.code}: {one_line(record.message)}"
+        for record in done.finished.records
+        if not record.is_scored
+    )
+    for reason, count in reasons.most_common(_REASONS):
+        note(f"{plural(count, 'trial')} invalid at {reason}")
+    if len(reasons) > _REASONS:
+        note(f"{plural(len(reasons) - _REASONS, 'more reason')} in the report")
 
 
 def _show_plan(plan: "Plan", *, as_json: bool) -> None:

@@ -47,9 +47,10 @@ async def evaluate(
 
 
 def shortfalls(summary: Summary, least: float) -> tuple[Cell, ...]:
-    """The combinations of model, profile and strategy that pass less often, or of which nothing could be scored.
+    """The combinations of model, profile and strategy that pass less often, and their scenarios that could not be scored.
 
     The baseline is no model, and nobody expects it to pass.
     """
-    tried = (cell for cell in summary.combinations if cell.model != BASELINE)
-    return tuple(cell for cell in tried if cell.rate is None or cell.rate < least)
+    below = [cell for cell in summary.combinations if cell.rate is None or cell.rate < least]
+    unscored = [cell for cell in summary.cells if cell.rate is None]
+    return tuple(cell for cell in (*below, *unscored) if cell.model != BASELINE)
