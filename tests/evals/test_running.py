@@ -19,7 +19,7 @@ from groundwire.evals.suites.workspace import SMOKE
 from groundwire.evals.trials import Contestant
 from groundwire.runtime.clock import SystemClock
 from groundwire.runtime.runs.presets import PRESETS
-from groundwire.testing import Answer, FakeClock, ScriptedModel, ScriptedProvider
+from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider
 
 SCENARIO = Scenario(id="hello", turns=("Hello",), checks=(TextCheck(equals="Hi."),))
 SUITE = Suite(name="one", scenarios=(SCENARIO,))
@@ -57,6 +57,9 @@ def reaching(answer, seen=None, price=None):
         )
 
     return reach
+
+
+LOOK = Answer(calls=(Ask("state_get", {}),))
 
 
 def hi(_request):
@@ -132,6 +135,17 @@ async def test_a_busy_provider_is_waited_for_and_not_for_ever(times, status):
         clock.advance(pause)
     (record,) = (await task).records
     assert (record.status, record.attempts) == (status, MAX_ATTEMPTS)
+
+
+async def test_what_spoilt_attempts_cost_is_part_of_the_price():
+    answers = iter([LOOK, Answer(failure=BUSY), LOOK, Answer("Hi.")])
+    clock = FakeClock()
+    reach = reaching(lambda _request: next(answers), price=lambda model, usage: 0.5)
+    task = asyncio.create_task(EvalRunner(plan_of(A, trials=1), reach, clock=clock).run())
+    await clock.until_asleep()
+    clock.advance(PAUSES[0])
+    (record,) = (await task).records
+    assert (record.status, record.attempts, record.cost) == (Status.PASSED, 2, 1.5)
 
 
 async def test_what_waiting_does_not_help_is_not_tried_again():

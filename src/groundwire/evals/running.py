@@ -161,13 +161,16 @@ class EvalRunner:
         }
 
     async def _attempt(self, trial: Trial, model: EvalModel, scenario: Scenario, seed: int, digest: str) -> TrialRecord:
+        spoilt = 0.0
         for attempt in range(1, MAX_ATTEMPTS + 1):
             async with self._contestant(trial, model, scenario) as contestant:
                 record = await carry_out(trial, scenario, contestant, seed=seed, digest=digest, judges=self._judges)
-            record = replace(record, attempts=attempt)
+            cost = record.cost if not spoilt else (record.cost or 0.0) + spoilt
+            record = replace(record, attempts=attempt, cost=cost)
             is_providers = record.status is Status.INVALID and record.blame is Blame.PROVIDER
             if not is_providers or record.code not in _WORTH_WAITING or attempt == MAX_ATTEMPTS:
                 return record
+            spoilt = cost or 0.0  # what was paid before the provider failed is part of the trial's price
             await self._clock.sleep(PAUSES[attempt - 1])
         raise AssertionError("the last attempt returns")
 
