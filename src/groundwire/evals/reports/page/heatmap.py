@@ -14,7 +14,7 @@ STEPS = (0, 20, 40, 60, 80, 90, 100)
 
 
 def draw_heatmap(combinations: Sequence[Cell], scenarios: Sequence[str], cells: Sequence[Cell]) -> Markup:
-    found = {(cell.model, cell.profile, cell.strategy, cell.scenario): cell for cell in cells}
+    found = {(cell.combination, cell.scenario): cell for cell in cells}
     head = tag(
         "tr",
         tag("th", "Combination", scope="col", class_="corner"),
@@ -23,7 +23,7 @@ def draw_heatmap(combinations: Sequence[Cell], scenarios: Sequence[str], cells: 
     )
     rows = []
     for number, row in enumerate(combinations):
-        of_row = [found.get((row.model, row.profile, row.strategy, name)) for name in scenarios]
+        of_row = [found.get((row.combination, name)) for name in scenarios]
         rows.append(
             tag(
                 "tr",
