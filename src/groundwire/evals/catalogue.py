@@ -117,7 +117,7 @@ PROFILES = (
     profile("conversation", "conversation", temperature=0.8, top_p=0.95, applies_to=_SAMPLED),
     profile("creative", "creative", temperature=1.2, top_p=0.95, applies_to=_SAMPLED),
     profile("tool_calling", "tool_calling", temperature=0.2, top_p=0.9, applies_to=_SAMPLED),
-    # As the vendors advise on their model cards and in their guides, as far as they do.
+    # Recalled from the vendors' model cards and guides, or chosen here where they give none: check them before relying on one.
     profile(
         "qwen_recommended", "recommended", temperature=0.7, top_p=0.8, top_k=20, min_p=0.0, applies_to=("qwen/qwen3-*",)
     ),
