@@ -1,0 +1,159 @@
+"""What is relied on of DBOS, private names included: a new version that fails here must not be taken."""
+
+import os
+import sqlite3
+import threading
+
+import pytest
+
+from groundwire.jobs import rows
+from groundwire.jobs.engine import Engine, LeftBegun
+from groundwire.jobs.opening import place_of
+
+
+class Runs:
+    """What an engine handed out, and whether it comes to an end."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, int]] = []
+        self.changed = threading.Condition()
+        self.may_end = threading.Event()
+
+    def __call__(self, job_id, run):
+        with self.changed:
+            self.begun.append((job_id, run))
+            self.changed.notify_all()
+        self.may_end.wait()
+
+    def until(self, *begun):
+        with self.changed:
+            assert self.changed.wait_for(lambda: sorted(self.begun) == sorted(begun), timeout=30), self.begun
+
+
+@pytest.fixture
+def runs():
+    handed_out = Runs()
+    yield handed_out
+    handed_out.may_end.set()
+
+
+@pytest.fixture
+def engine(store_url):
+    opened = Engine(place_of(store_url))
+    yield opened
+    opened.close()
+
+
+def enqueue(engine, job_id, delay=0.0):
+    with engine.transact() as connection:
+        engine.enqueue(connection, job_id, 1, "greet", delay)
+
+
+def launch(engine, worker, runs):
+    engine.launch(worker, ["greet"], runs, concurrency=8, poll=0.02)
+
+
+def test_nobody_changes_what_a_transaction_has_only_read_so_far(tmp_path):
+    engine = Engine(place_of(f"sqlite:///{tmp_path}/store.db"))
+    other = sqlite3.connect(tmp_path / "store.jobs.db", timeout=0, isolation_level=None)
+    with engine.look() as connection:
+        rows.find(connection, "job_1")
+        other.execute("BEGIN IMMEDIATE")
+        other.rollback()
+    with engine.transact() as connection:
+        rows.lock(connection, "job_1")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+    other.close()
+    engine.close()
+
+
+def test_what_is_enqueued_in_a_transaction_that_fails_is_never_handed_out(engine, runs):
+    def enqueue_in_vain():
+        with engine.transact() as connection:
+            engine.enqueue(connection, "undone", 1, "greet", 0.0)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        enqueue_in_vain()
+    enqueue(engine, "kept")
+    launch(engine, "ann", runs)
+    runs.may_end.set()
+    runs.until(("kept", 1))
+    engine.stop()
+
+
+def test_a_delayed_run_is_released_at_once_and_a_withdrawn_one_never(engine, runs):
+    enqueue(engine, "released", None)
+    enqueue(engine, "withdrawn", None)
+    engine.withdraw("withdrawn", 1)
+    launch(engine, "ann", runs)
+    runs.may_end.set()
+    engine.release([("released", 1), ("withdrawn", 1)])
+    runs.until(("released", 1))
+    engine.stop()
+
+
+def test_what_a_dead_worker_had_begun_is_handed_out_again_once(shared_url, runs):
+    place = place_of(shared_url)
+    if (child := os.fork()) == 0:  # pragma: no cover - it is killed
+        engine = Engine(place)
+        enqueue(engine, "begun")
+        launch(engine, "ann", lambda job_id, run: os.kill(os.getpid(), 9))
+        threading.Event().wait()
+    os.waitpid(child, 0)
+    engine = Engine(place)
+    assert engine.workers_with_runs() == {"ann"}
+    launch(engine, "bob", runs)
+    for _ in range(3):
+        engine.recover("ann")
+    runs.until(("begun", 1))
+    assert engine.workers_with_runs() == {"bob"}
+    engine.recover("ann")
+    runs.may_end.set()
+    engine.stop()
+    assert runs.begun == [("begun", 1)]
+    assert engine.workers_with_runs() == set()
+    engine.close()
+
+
+def test_a_run_that_was_taken_over_is_not_waited_for(engine, runs):
+    enqueue(engine, "taken")
+    engine.launch("ann", ["greet"], runs, concurrency=1, poll=0.02)
+    runs.until(("taken", 1))
+    engine.recover("ann")
+    stopping = threading.Thread(target=engine.stop, daemon=True)
+    stopping.start()
+    runs.may_end.set()
+    stopping.join(timeout=30)
+    assert not stopping.is_alive()
+
+
+@pytest.mark.parametrize("error", [LeftBegun("cannot be noted"), None], ids=["left begun", "ended"])
+def test_a_run_is_its_workers_until_it_has_ended(shared_url, runs, error):
+    begun = threading.Event()
+
+    def carry_out(job_id, run):
+        begun.set()
+        if error is not None:
+            raise error
+
+    engine = Engine(place_of(shared_url))
+    enqueue(engine, "begun")
+    launch(engine, "ann", carry_out)
+    assert begun.wait(30)
+    engine.stop()
+    assert engine.workers_with_runs() == (set() if error is None else {"ann"})
+    engine.close()
+
+
+def test_notes_of_ended_runs_are_removed_and_others_kept(engine, runs):
+    enqueue(engine, "ended")
+    enqueue(engine, "waiting", None)
+    launch(engine, "ann", runs)
+    runs.may_end.set()
+    runs.until(("ended", 1))
+    engine.stop()
+    assert engine.forget_runs("2000-01-01T00:00:00+00:00") == 0
+    assert engine.forget_runs("9999-01-01T00:00:00+00:00") == 1
+    assert engine.forget_runs("9999-01-01T00:00:00+00:00") == 0
