@@ -20,6 +20,7 @@ EXAMPLES = [
     events.ApprovalRequested(call_id="c", name="t", confirmation_id="x", question="?", expires_at="t"),
     events.TurnEnded(session_id="s", turn=1, calls=2),
     events.RunEnded(run_id="r", outcome="completed"),
+    events.JobEnded(job_id="j", status="done", call_id="c", name="t", result=ToolResult.success(1)),
     events.AppEvent(name="directive", payload={"to": 1}),
 ]
 

@@ -56,13 +56,16 @@ class Chain:
         return self._key is not None
 
     def link(self, head: AuditHead, entry: AuditEntry) -> AuditRecord:
-        return self.link_encoded(head, entry, entry_body(entry))
+        return self.link_all(head, ((entry, entry_body(entry)),))[0]
 
-    def link_encoded(self, head: AuditHead | AuditRecord, entry: AuditEntry, encoded: bytes) -> AuditRecord:
-        """The same for an entry whose `entry_body` is known."""
-        seq = head.seq + 1
-        hash_ = self._hash(_body(seq, head.hash, encoded))
-        return AuditRecord(seq=seq, previous_hash=head.hash, hash=hash_, entry=entry)
+    def link_all(self, head: AuditHead, entries: Iterable[tuple[AuditEntry, bytes]]) -> list[AuditRecord]:
+        """One after another, where the `entry_body` of each is known."""
+        seq, last, records = head.seq, head.hash, []
+        for entry, encoded in entries:
+            seq += 1
+            previous, last = last, self._hash(_body(seq, last, encoded))
+            records.append(AuditRecord(seq=seq, previous_hash=previous, hash=last, entry=entry))
+        return records
 
     def hash(self, seq: int, previous_hash: str, entry: AuditEntry) -> str:
         return self._hash(record_body(seq, previous_hash, entry))

@@ -6,6 +6,7 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     GroundwireError
     ├─ InvalidJson           a text or value is not JSON, or nested too deeply
     ├─ ConfigError           a setting or a value given in Python is missing, unknown or of a wrong kind
+    │  ├─ NameTaken          a name was given to something new, and something else has it
     │  ├─ TrustError         a trust file cannot be used; `reason` says why
     │  └─ NotReliable        a run must call tools, and its model is not trusted with them
     ├─ RegistryError         a tool cannot be registered
@@ -128,6 +129,10 @@ class InvalidJson(GroundwireError):
 
 class ConfigError(GroundwireError):
     code = "config_error"
+
+
+class NameTaken(ConfigError):
+    code = "name_taken"
 
 
 class TrustError(ConfigError):

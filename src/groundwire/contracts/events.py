@@ -92,6 +92,17 @@ class RunEnded(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", t
     approvals: tuple[str, ...] = ()
 
 
+class JobEnded(Struct, frozen=True, kw_only=True, gc=False, tag_field="event", tag="job.ended"):
+    """A background call of an earlier turn has come to its end since; `call_id` is that call's."""
+
+    event: ClassVar[Literal["job.ended"]] = "job.ended"
+    job_id: str
+    status: str
+    call_id: str
+    name: str
+    result: ToolResult
+
+
 class AppEvent(Struct, frozen=True, kw_only=True, tag_field="event", tag="app"):
     """An application's own event, such as `directive` or `state.delta`."""
 
@@ -111,5 +122,6 @@ Event: TypeAlias = (
     | ApprovalRequested
     | TurnEnded
     | RunEnded
+    | JobEnded
     | AppEvent
 )

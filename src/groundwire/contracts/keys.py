@@ -119,11 +119,20 @@ def caller_of(key: ApiKey) -> Caller:
     )
 
 
+class Held(Struct, frozen=True, kw_only=True):
+    """What was counted for an answer before it was there, and when: what it is expected to take."""
+
+    tokens: int
+    money: float
+    at: float
+
+
 class KeySpend(Struct, frozen=True, kw_only=True):
     """What a request takes from its key's limits.
 
     With `must_fit` all of them must have room for it, also those from which it takes nothing yet; else nothing is
-    counted. Without, it has happened and is counted whatever the limits say.
+    counted. Without, it has happened and is counted whatever the limits say. `is_expected`: tokens and money are a guess,
+    for which any room is enough. `held` is taken back where its window has not ended.
     """
 
     key_id: str
@@ -132,6 +141,8 @@ class KeySpend(Struct, frozen=True, kw_only=True):
     requests: int = 0
     tokens: int = 0
     money: float = 0.0
+    is_expected: bool = False
+    held: Held | None = None
     now: float
 
 

@@ -24,6 +24,7 @@ from groundwire.contracts.records import (
     Session,
     SessionTotals,
     ToolSample,
+    Transition,
     UnreadableRecord,
 )
 from groundwire.contracts.replies import Reply, ReplyPart
@@ -154,6 +155,20 @@ class SessionStore(Protocol):
     async def load_artifact(self, version: str) -> bytes | None: ...
 
 
+class CallEnd(Protocol):
+    """The end of a call. What must be written about it is made when a store asks for it, once."""
+
+    @property
+    def transition(self) -> Transition | None:
+        """The fate of its reservation."""
+        ...
+
+    @property
+    def charges(self) -> tuple[Charge, ...]: ...
+
+    def closing(self) -> Closing: ...
+
+
 class EffectLedger(Protocol):
     async def reserve(self, reservation: Reservation) -> ReserveOutcome:
         """Take effect, approval and charges together, or nothing.
@@ -169,7 +184,7 @@ class EffectLedger(Protocol):
         """The effect of that key; a reservation whose lease ran out comes back as unknown."""
         ...
 
-    async def close(self, closing: Closing) -> bool:
+    async def close(self, end: CallEnd) -> bool:
         """Write the end of a call in one transaction; durable on return.
 
         False when the transition no longer applied, because the reservation was taken over or decided by somebody
@@ -205,7 +220,7 @@ class EffectLedger(Protocol):
 
 
 class CallStore(Protocol):
-    def enqueue(self, closing: Closing) -> None:
+    def enqueue(self, end: CallEnd) -> None:
         """Take the end of a call that has no reservation. Durable after the next `close` or `flush`."""
         ...
 

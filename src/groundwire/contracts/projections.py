@@ -3,11 +3,15 @@
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, dump_json
 from groundwire.contracts.messages import ResultItem, TextPart
 from groundwire.contracts.results import ToolResult
+
+JOB_MARK = "groundwire.job"
+"""What a result that is a job's handle carries for us. It is no dialect's, so it is sent to nobody."""
 
 
 def model_view(result: ToolResult) -> JsonObject:
@@ -27,7 +31,10 @@ def model_view(result: ToolResult) -> JsonObject:
 def result_item(call: ToolCall, result: ToolResult, view: JsonObject | None = None) -> ResultItem:
     """The result as the next request tells it to the model that made the call: its model view, unless another is given."""
     text = dump_json(model_view(result) if view is None else view).decode()
-    return ResultItem(call_id=call.call_id, name=call.name, parts=(TextPart(text=text),), failed=not result.ok)
+    item = ResultItem(call_id=call.call_id, name=call.name, parts=(TextPart(text=text),), failed=not result.ok)
+    if result.meta.job is UNSET:
+        return item
+    return msgspec.structs.replace(item, private={JOB_MARK: {"id": result.meta.job}})
 
 
 def response_view(result: ToolResult) -> JsonObject:

@@ -29,6 +29,8 @@ class FinishReason(StrEnum):
     CANCELLED = "cancelled"
     INCOMPLETE = "incomplete"
 
+    __hash__ = str.__hash__  # Enum's is that of the name, so that equal texts would differ; and it is slow
+
 
 class Finish(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The reason in our words and in the provider's (`raw`), with what else it said (`detail`)."""

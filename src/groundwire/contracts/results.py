@@ -60,6 +60,7 @@ class Meta(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     evidence: tuple[Evidence, ...] | UnsetType = UNSET
     variant: str | UnsetType = UNSET
     spilled: str | UnsetType = UNSET
+    job: str | UnsetType = UNSET
     details: JsonObject | UnsetType = UNSET
     error_paths: tuple[str, ...] | UnsetType = UNSET
 

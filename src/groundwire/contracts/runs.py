@@ -81,7 +81,8 @@ class Started(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, t
     `after` is the run of the session whose conversation it goes on, with all that that one went on from; what was said
     there is not stored again. `changed` are runs of which that one knew less, or nothing, or more than is there still.
     `options` are the caller's, by name and in plain JSON, so that another process can go on under the same rules.
-    `warnings` are what was not done as it was asked for, from the start.
+    `warnings` are what was not done as it was asked for, from the start. `context_tokens` is how much the session held when
+    its model last counted.
     """
 
     kind: ClassVar[Literal["started"]] = "started"
@@ -92,6 +93,7 @@ class Started(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, t
     options: JsonObject = field(default_factory=dict)
     registry_version: str = ""
     warnings: tuple[WireWarning, ...] = ()
+    context_tokens: int = 0
 
 
 class Planned(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True, tag_field="kind", tag="planned"):

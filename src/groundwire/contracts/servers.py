@@ -15,9 +15,10 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
     `allowedHosts` are the names, besides localhost and 127.0.0.1, by which a server on a loopback address may be addressed.
     A conversation that is kept has at most `maxTurns`, changes of its tools included.
+    With `keepSteps`, what clients drop of a model's step that called tools is kept until the results come.
     Conversations, steps and relayed calls that nobody came back for are removed after `retentionDays`; 0 keeps them.
     `resultTimeout` is how long a model may take for a turn that brings tool results; `maxInFlight` how many requests one
-    process works on at a time before it answers 503. `relayPlaceholder` is what a relayed client reads in place of a
+    process works on at a time before it answers 503, and `bodyTimeout` how long the body of one may take to come. `relayPlaceholder` is what a relayed client reads in place of a
     call, and `relayWait` how long its next request is held for the results. When it is told to stop, it says for
     `drainSeconds` that it is not ready and still takes requests, then takes no more, and has `shutdownSeconds` to finish
     those that it has. A stream that says nothing for `keepAliveSeconds` gives a sign of life; 0 switches that off. `accessLog`: a line of JSON for each request on stdout.
@@ -28,6 +29,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     allowed_hosts: tuple[str, ...] = ()
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     max_body: Annotated[int, Meta(ge=1024, le=1_073_741_824)] = 64 * 1024 * 1024
+    body_timeout: Annotated[float, Meta(gt=0, le=3600)] = 120.0
     max_in_flight: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000
     result_timeout: Annotated[float, Meta(gt=0, le=86_400)] = 300.0
     relay_placeholder: Annotated[str, Meta(min_length=1, max_length=1000)] = "Tool call completed"
@@ -36,6 +38,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     shutdown_seconds: Annotated[int, Meta(ge=1, le=3600)] = 30
     keep_alive_seconds: Annotated[float, Meta(ge=0, le=3600)] = 15.0
     max_turns: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    keep_steps: bool = True
     retention_days: Annotated[int, Meta(ge=0, le=36_500)] = 90
     access_log: bool = False
 

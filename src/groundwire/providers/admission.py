@@ -4,7 +4,7 @@ Python does not look when the values are made, and a provider would stumble over
 values say, and whether a model can do it, is not judged here.
 """
 
-from operator import attrgetter
+from operator import attrgetter, contains
 from types import NoneType
 from typing import Any
 
@@ -46,6 +46,7 @@ _MANY: tuple[tuple[str, frozenset[type], str], ...] = (
     ),
 )
 _values_of = attrgetter(*(name for name, _, _ in _ONE))
+_KNOWN = tuple(known for _, known, _ in _ONE)
 
 
 def check_asked(request: ModelRequest, options: SendOptions) -> None:
@@ -54,9 +55,11 @@ def check_asked(request: ModelRequest, options: SendOptions) -> None:
         raise _misfit("request", request, "ModelRequest", 'ModelRequest(model=…, items=(say("user", "…"),))')
     if not isinstance(options, SendOptions):
         raise _misfit("options", options, "SendOptions", "such as SendOptions(timeout=30)")
-    for value, (name, known, hint) in zip(_values_of(request), _ONE, strict=True):
-        if type(value) not in known and not isinstance(value, tuple(known)):
-            raise _misfit(f"request.{name}", value, _names(known), hint)
+    values = _values_of(request)
+    if not all(map(contains, _KNOWN, map(type, values))):
+        for value, (name, known, hint) in zip(values, _ONE, strict=True):
+            if not isinstance(value, tuple(known)):
+                raise _misfit(f"request.{name}", value, _names(known), hint)
     for name, known, hint in _MANY:
         entries = getattr(request, name)
         if not isinstance(entries, (tuple, list)):

@@ -6,7 +6,9 @@ import errno
 import re
 import socket
 import ssl
+from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
@@ -42,8 +44,16 @@ class Proxy(Struct, frozen=True):
     credentials: str = ""
 
 
+Locator: TypeAlias = Callable[[Server], Awaitable[Sequence[str]]]
+"""Finds the addresses of a server that may be connected to; a TransportError where none may."""
+
+
 class Connector:
-    def __init__(self, *, proxy: str, ca_file: str, seconds: float) -> None:
+    """With `locate` connections are made to the very addresses that it gives, and through no proxy, which would look
+    the name up once more."""
+
+    def __init__(self, *, proxy: str, ca_file: str, seconds: float, locate: Locator | None = None) -> None:
+        self._locate = locate
         self._proxy = proxy
         self._ca_file = ca_file
         self._seconds = seconds
@@ -71,6 +81,8 @@ class Connector:
         loop = asyncio.get_running_loop()
         context = self._secure_context() if server.is_secure else None
         proxy = server.proxy
+        if self._locate is not None:
+            return await _open_any(await self._locate(server), server, context)
         if proxy is None or context is None:
             host, port = (server.host, server.port) if proxy is None else (proxy.host, proxy.port)
             name = server.host if context is not None else None
@@ -117,6 +129,8 @@ class Connector:
 
     def _proxy_for(self, parts: SplitResult) -> Proxy | None:
         """The one that was set; or else the environment's, as every program has it."""
+        if self._locate is not None:
+            return None
         address = self._proxy
         if not address:
             known = getproxies_environment()
@@ -135,6 +149,23 @@ class Connector:
                 _add_certificates(context, self._ca_file)
             self._context = context
         return self._context
+
+
+async def _open_any(addresses: Sequence[str], server: Server, context: ssl.SSLContext | None) -> Connection:
+    """A connection to the first address that takes one. Certificates are for the server's name all the same."""
+    loop = asyncio.get_running_loop()
+    name = server.host if context is not None else None
+    failed: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
+    for address in addresses:
+        try:
+            _, connection = await loop.create_connection(
+                Connection, address, server.port, ssl=context, server_hostname=name
+            )
+        except OSError as error:
+            failed = error
+        else:
+            return connection
+    raise failed
 
 
 class _Tunnel(asyncio.Protocol):

@@ -74,6 +74,11 @@ class Connection(asyncio.Protocol):
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether all of the answer was taken."""
+        return self.is_complete and not self._pieces
+
+    @property
     def has_answered(self) -> bool:
         """Whether any byte came back."""
         return self._head_bytes > 0
@@ -177,14 +182,14 @@ class Connection(asyncio.Protocol):
 
     def _watch(self) -> None:
         """One timer for all limits and exchanges: it looks when the earliest may have passed, and again if none has."""
-        due = [self._heard_at + self._silence] if self._silence else []
-        if self._deadline:
-            due.append(self._deadline)
-        if not due or (self._timer is not None and self._timer.when() <= min(due)):
+        due = self._heard_at + self._silence if self._silence else self._deadline
+        if self._deadline and self._deadline < due:
+            due = self._deadline
+        if not due or (self._timer is not None and self._timer.when() <= due):
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_at(min(due), self._look)
+        self._timer = self._loop.call_at(due, self._look)
 
     def _look(self) -> None:
         self._timer = None

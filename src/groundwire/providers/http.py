@@ -43,6 +43,7 @@ from groundwire.providers.waiting import waiting
 
 _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 _NO_OPTIONS = SendOptions()
+_NOT_DONE = (FinishReason.FAILED, FinishReason.INCOMPLETE)
 
 Batch: TypeAlias = list[ReplyPart]
 """The parts of a reply that arrived in one piece."""
@@ -229,7 +230,7 @@ class HttpProvider:
 
     def _refuse_nothing(self, reply: Reply, response: HttpResponse) -> None:
         """An answer that failed or broke off before it said anything is worth another try."""
-        if not reply.is_empty or reply.finish.reason not in (FinishReason.FAILED, FinishReason.INCOMPLETE):
+        if reply.finish.reason not in _NOT_DONE or not reply.is_empty:
             return
         reason = reply.finish.detail or reply.finish.raw or reply.finish.reason
         message = f"The provider gave no answer ({reason})."

@@ -2,10 +2,14 @@
 
 {"answers": [{"calls": [{"name": "get_weather", "arguments": {"city": "Tokyo"}}]}, "It is sunny."],
  "rules": [{"pattern": "refund", "answer": {"text": "I will look that up."}}]}
+
+A function of one's own, `module:name`, is a script too: it is given each request and says what is answered.
 """
 
 import re
 import tomllib
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -15,6 +19,7 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.replies import FinishReason
+from groundwire.contracts.requests import ModelRequest
 
 
 class Ask(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +61,23 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 class Script(Struct, frozen=True, forbid_unknown_fields=True):
     answers: tuple[Answer | str, ...] = ()
     rules: tuple[Rule, ...] = ()
+
+
+def load_rules(address: str) -> Callable[[ModelRequest], Answer]:
+    """The function that `module:name` means to Python."""
+    module, _, name = address.partition(":")
+    try:
+        found: Callable[[ModelRequest], Answer] = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"The script {address!r} cannot be found: {error}", hint="a file, or module:name") from None
+    if not callable(found):
+        raise ConfigError(f"The script {address!r} is no function.")
+    return found
+
+
+def is_function(script: str) -> bool:
+    """Whether a script is named as `module:name`, and is no file."""
+    return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", script) is not None and not Path(script).exists()
 
 
 def read_script(path: str | Path) -> Script:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from groundwire.contracts.failures import FailureKind
-from groundwire.providers.connecting import Connector, Server
+from groundwire.providers.connecting import Connector, Locator, Server
 from groundwire.providers.connections import Connection
 from groundwire.providers.transport import HttpRequest, HttpResponse, Timeouts, TransportError
 
@@ -31,11 +31,12 @@ class SocketTransport:
         ca_file: str = "",
         max_idle: float = MAX_IDLE,
         max_answer: int = MAX_ANSWER,
+        locate: Locator | None = None,
     ) -> None:
         self.max_answer = max_answer
         self._max_idle = max_idle
         self._timeouts = timeouts or Timeouts()
-        self._connector = Connector(proxy=proxy, ca_file=ca_file, seconds=self._timeouts.connect)
+        self._connector = Connector(proxy=proxy, ca_file=ca_file, seconds=self._timeouts.connect, locate=locate)
         self._idle: dict[Server, deque[Connection]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -121,6 +122,8 @@ class _Response:
                 if size > self._pool.max_answer:
                     message = f"The answer has more than {self._pool.max_answer} bytes."
                     raise TransportError(FailureKind.BAD_RESPONSE, message)
+                if connection.is_empty:
+                    break
         finally:
             self._end()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -408,8 +408,10 @@ USUAL = {
         **response({**CALL, "thoughtSignature": "c2ln"}, finishReason="STOP", index=0),
         "responseId": "an id that is not plain",
     },
-    "calls with the same id": response(
-        *[{"functionCall": {"name": "wire", "id": "i", "args": {"x": 1}}}] * 3, finishReason="STOP", index=0
+    "several calls": response(
+        *[{"functionCall": {"name": "wire", "id": call_id, "args": {"x": 1}}} for call_id in "ij"],
+        finishReason="STOP",
+        index=0,
     ),
     "an empty id": {
         **response({"functionCall": {"name": "f", "id": "", "args": {}}}, finishReason="STOP", index=0),
@@ -420,6 +422,9 @@ USUAL = {
     ),
 }
 NEARLY_USUAL = {
+    "calls with the same id": response(
+        *[{"functionCall": {"name": "wire", "id": "i", "args": {"x": 1}}}] * 3, finishReason="STOP", index=0
+    ),
     "a signed text": response({"text": "a", "thoughtSignature": "c2ln"}, {"text": "b"}, finishReason="STOP", index=0),
     "an empty text": response({"text": ""}, finishReason="STOP", index=0),
     "a thought": response({"text": "a", "thought": True}, {"text": "b"}, finishReason="STOP", index=0),

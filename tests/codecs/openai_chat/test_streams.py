@@ -209,6 +209,16 @@ def test_only_a_stream_that_came_to_its_end_has_complete_calls(finish, done, rea
     assert ended == [complete]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "complete"), [('{"a": 1}', True), ("{}", True), ('{"a": 1', False), ("", False), ("[1]", False)]
+)
+def test_where_no_reason_was_given_a_call_is_whole_only_if_its_arguments_are(arguments, complete):
+    reply = end_of(fragment(0, "call_1", "f", arguments)).reply
+    assert [item.complete for item in reply.calls] == [complete]
+    said = end_of(fragment(0, "call_1", "f", arguments), chunk({}, "tool_calls")).reply
+    assert [item.complete for item in said.calls] == [True]
+
+
 @pytest.mark.parametrize("data", [b"", b"data: [DONE]\n\n", b": keep-alive\n\n", b"\n\n", b"\xef\xbb"])
 def test_a_stream_without_any_answer_is_incomplete(data):
     parts = decode_stream(data)

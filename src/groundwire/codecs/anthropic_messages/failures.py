@@ -9,6 +9,7 @@ from groundwire.codecs.wire.failures import (
     failure_from_success,
     is_context_full,
     kind_of_status,
+    status_of,
 )
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.failures import Failure, FailureKind
@@ -66,7 +67,7 @@ def _read(value: JsonValue, status: int | None, text: str) -> Failure:
     return Failure(
         kind=kind,
         message=message,
-        status=_status(kind) if status is None else status,
+        status=_STATUSES.get(kind, STATUS_OF[kind]) if status is None else status,
         code=_string(details.get("error_code")) if isinstance(details, dict) else _string(error.get("code")),
         type=kind_name,
         request_id=_string(source.get("request_id")),
@@ -90,10 +91,6 @@ def _kind(name: str | None, status: int | None, message: str) -> FailureKind:
     return kind
 
 
-def _status(kind: FailureKind) -> int:
-    return _STATUSES.get(kind, STATUS_OF[kind])
-
-
 def encode_error(failure: Failure) -> tuple[int, JsonObject]:
     """The provider's own words keep their type and status; any other failure gets those of its kind."""
     is_own = failure.type in _KINDS
@@ -104,4 +101,5 @@ def encode_error(failure: Failure) -> tuple[int, JsonObject]:
     body: JsonObject = {"type": "error", "error": error}
     if failure.request_id is not None:
         body["request_id"] = failure.request_id
-    return (failure.status if is_own and failure.status >= 400 else _status(failure.kind)), body
+    usual = _STATUSES.get(failure.kind, status_of(failure))
+    return (failure.status if is_own and failure.status >= 400 else usual), body

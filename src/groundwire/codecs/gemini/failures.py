@@ -10,6 +10,7 @@ from groundwire.codecs.wire.failures import (
     is_context_full,
     kind_of_status,
     read_duration,
+    status_of,
     value_text,
 )
 from groundwire.contracts.canonical import JsonObject, JsonValue
@@ -106,7 +107,7 @@ def _told(value: JsonValue, text: str) -> tuple[dict[str, Any], str]:
 def encode_error(failure: Failure) -> tuple[int, JsonObject]:
     """Status and body; an error that came from Google goes out as it was."""
     own = failure.type in _KINDS
-    status = failure.status if own and 400 <= failure.status <= 599 else STATUS_OF[failure.kind]
+    status = failure.status if own and 400 <= failure.status <= 599 else status_of(failure)
     word = failure.type if own else _WORDS[failure.kind]
     if failure.kind is FailureKind.BILLING and not own:
         status = 403  # Google's errors know no 402

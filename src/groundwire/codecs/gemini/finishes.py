@@ -116,9 +116,13 @@ def read_usage(value: Any) -> Usage | None:
     if type(total) is not int:
         total = count_of(wire, "totalTokenCount")
     if len(wire) > 3:
-        thoughts, cached = count_of(wire, "thoughtsTokenCount"), count_of(wire, "cachedContentTokenCount")
-        prompt += count_of(wire, "toolUsePromptTokenCount") or 0
-        answer += thoughts or 0
+        if "thoughtsTokenCount" in wire:
+            thoughts = count_of(wire, "thoughtsTokenCount")
+            answer += thoughts or 0
+        if "cachedContentTokenCount" in wire:
+            cached = count_of(wire, "cachedContentTokenCount")
+        if "toolUsePromptTokenCount" in wire:
+            prompt += count_of(wire, "toolUsePromptTokenCount") or 0
     return Usage(
         input=prompt,
         output=answer,

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from groundwire.codecs.gemini.finishes import read_finish, read_usage
+from groundwire.codecs.gemini.finishes import read_usage
 from groundwire.codecs.gemini.parts import call_item
-from groundwire.codecs.gemini.turns import id_prefix, with_unique_id
+from groundwire.codecs.gemini.turns import id_prefix
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.messages import Item, Message, Part, TextPart
-from groundwire.contracts.replies import Reply
+from groundwire.contracts.replies import Finish, FinishReason, Reply
 
 
 class UsualCall(Struct, forbid_unknown_fields=True, gc=False):
@@ -74,11 +74,14 @@ class UsualEvent(Struct, forbid_unknown_fields=True, gc=False):
 _decode = msgspec.json.Decoder(UsualResponse).decode
 _decode_event = msgspec.json.Decoder(UsualEvent).decode
 
+_SAID = Finish(reason=FinishReason.END, raw="STOP")
+_ASKED = Finish(reason=FinishReason.TOOL_CALLS, raw="STOP")
+
 
 def read_usual(body: bytes, names: Mapping[str, str]) -> Reply | None:
     """The reply of such a response; None for any other body, good or bad.
 
-    And where a text is signed, or where a call has no id and the response none to make it of.
+    And where a text is signed, two calls have one id, or a call has none and the response none to make it of.
     """
     try:
         wire = _decode(body)
@@ -87,8 +90,7 @@ def read_usual(body: bytes, names: Mapping[str, str]) -> Reply | None:
     reply_id = wire.responseId
     items: list[Item] = []
     spoken: list[Part] = []
-    taken: set[str] = set()
-    calls = 0
+    ids: list[str] = []
     for part in wire.candidates[0].content.parts:
         text, call, signature = part.text, part.functionCall, part.thoughtSignature
         if call is UNSET:
@@ -107,16 +109,18 @@ def read_usual(body: bytes, names: Mapping[str, str]) -> Reply | None:
             if not reply_id:
                 return None
             members["_synthetic"] = True
-            call_id = f"{id_prefix(reply_id, 0)}_{calls}"
-        items.append(with_unique_id(call_item(call.name, call_id, call.args, members, names), taken))
-        calls += 1
+            call_id = f"{id_prefix(reply_id, 0)}_{len(ids)}"
+        ids.append(call_id)
+        items.append(call_item(call.name, call_id, call.args, members, names))
+    if len(ids) > 1 and len(set(ids)) < len(ids):
+        return None
     if spoken:
         items.append(Message(role="assistant", parts=tuple(spoken)))
     return Reply(
         reply_id=reply_id,
         model=wire.modelVersion,
         items=tuple(items),
-        finish=read_finish("STOP", None, items),
+        finish=_ASKED if ids else _SAID,
         usage=read_usage(wire.usageMetadata),
     )
 

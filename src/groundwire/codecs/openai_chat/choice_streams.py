@@ -266,8 +266,10 @@ class ChoiceDecoder:
             FinishReason.CANCELLED,
         )
         is_long = reason in (FinishReason.LENGTH, FinishReason.CONTEXT_FULL)
+        is_unsaid = not self.is_finished  # [DONE] without a reason: only whole arguments say that a call was whole
         for place in places:
-            is_half = is_long and (
-                self.builder.last("call") == place or object_arguments(self.calls.text_of(place) or "{}") is None
-            )
+            is_half = (
+                is_long
+                and (self.builder.last("call") == place or object_arguments(self.calls.text_of(place) or "{}") is None)
+            ) or (is_unsaid and object_arguments(self.calls.text_of(place)) is None)
             self.builder.close(place, complete=not (is_withdrawn or is_half or place in nameless))

@@ -18,7 +18,7 @@ from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import NotExpressible, WireError
 from groundwire.contracts.messages import CallItem, Item
 from groundwire.contracts.replies import Alternative, Finish, FinishReason, Reply, Usage
-from groundwire.contracts.requests import ModelRequest
+from groundwire.contracts.requests import FunctionTool, ModelRequest
 
 _KNOWN = frozenset({"id", "object", "created", "model", "choices", "usage"})
 _HEADER = ("id", "object", "created", "model")
@@ -195,9 +195,14 @@ def encode_response(reply: Reply, *, request: ModelRequest | None = None, create
 
 
 def reply_writer(request: ModelRequest | None, losses: Losses) -> TurnWriter:
-    if request is None or not request.tools:
+    if request is None:
         return TurnWriter(losses)
-    return TurnWriter(losses, freeform=freeform_names(request.tools), is_legacy=is_legacy(request.tools))
+    marked = [
+        tool for tool in request.tools if type(tool) is FunctionTool and (tool.freeform is not None or tool.private)
+    ]
+    if not marked:
+        return TurnWriter(losses)
+    return TurnWriter(losses, freeform=freeform_names(marked), is_legacy=is_legacy(marked))
 
 
 def write_choice(answer: Alternative, place: int, writer: TurnWriter, losses: Losses) -> JsonObject:

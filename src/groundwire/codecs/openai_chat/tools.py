@@ -1,5 +1,6 @@
 """Tools on offer and the choice among them, in the nested form, the legacy form, and as free-text tools."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Raw
@@ -280,6 +281,6 @@ def write_choice(
     return (hints.get("_word") or profile.required_word) if mode == "required" else mode
 
 
-def is_legacy(tools: tuple[DeclaredTool, ...]) -> bool:
+def is_legacy(tools: Iterable[DeclaredTool]) -> bool:
     """The client declared `functions`, so it waits for `function_call`."""
     return any(isinstance(tool, FunctionTool) and "_legacy" in own_members(tool.private, DIALECT) for tool in tools)

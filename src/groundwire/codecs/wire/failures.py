@@ -18,6 +18,7 @@ from groundwire.contracts.failures import Failure, FailureKind
 ReadError: TypeAlias = Callable[[JsonValue, int | None, str], Failure]
 """What an error says: from its JSON, its HTTP status (None if it has none), and its text. Takes anything."""
 
+CLIENT_LATE = 408
 _BY_STATUS = {
     400: FailureKind.INVALID_REQUEST,
     401: FailureKind.AUTHENTICATION,
@@ -55,6 +56,13 @@ STATUS_OF: dict[FailureKind, int] = {
     FailureKind.BAD_RESPONSE: 502,
 }
 """The status with which each kind goes to a client, where its dialect has no other."""
+
+
+def status_of(failure: Failure) -> int:
+    """The status of its kind; a request that came too slowly is late in its own way."""
+    is_clients = failure.kind is FailureKind.TIMEOUT and failure.status == CLIENT_LATE
+    return CLIENT_LATE if is_clients else STATUS_OF[failure.kind]
+
 
 _CONTEXT = re.compile(
     r"context.length|context size|context window|maximum context|too many tokens|prompt is too long"
