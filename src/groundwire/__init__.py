@@ -20,7 +20,9 @@ if TYPE_CHECKING:
         ErrorDetail,
         ErrorType,
         GroundwireError,
+        NameTaken,
         NotExpressible,
+        NotFound,
         NotReliable,
         ProviderError,
         RegistryError,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         CallStarted,
         Event,
         IntentApplied,
+        JobEnded,
         RunEnded,
         RunStarted,
         TextDelta,
@@ -43,7 +46,17 @@ if TYPE_CHECKING:
     )
     from groundwire.contracts.failures import Failure, FailureKind
     from groundwire.contracts.intents import Intent, IntentType
-    from groundwire.contracts.messages import CallItem, MediaPart, Message, ReasoningItem, ResultItem, TextPart, say
+    from groundwire.contracts.messages import (
+        CallItem,
+        Item,
+        MediaPart,
+        Message,
+        ReasoningItem,
+        ResultItem,
+        TextPart,
+        say,
+    )
+    from groundwire.contracts.ports import Clock, Database, Provider
     from groundwire.contracts.projections import result_item
     from groundwire.contracts.records import ConfirmationStatus, EffectStatus
     from groundwire.contracts.replies import (
@@ -69,7 +82,9 @@ if TYPE_CHECKING:
     from groundwire.contracts.runs import Outcome
     from groundwire.contracts.tools import Budget, Gate, Ground, ToolPolicy, Variant
     from groundwire.registry import Registry, Tool, tool
+    from groundwire.runtime.clock import SystemClock
     from groundwire.runtime.context import Context
+    from groundwire.runtime.grounding import find_evidence
     from groundwire.runtime.invocation import Progress
     from groundwire.runtime.ledger import LedgerTimes
     from groundwire.runtime.metrics import to_prometheus
@@ -77,7 +92,7 @@ if TYPE_CHECKING:
     from groundwire.runtime.runs import presets
     from groundwire.runtime.runs.comparing import Difference
     from groundwire.runtime.runs.options import RunLimits
-    from groundwire.runtime.runs.prompts import attach
+    from groundwire.runtime.runs.prompts import attach, say_for_user
     from groundwire.runtime.runs.replaying import ReplayReport
     from groundwire.runtime.runs.settings import RunSettings
     from groundwire.runtime.turns import Turn
@@ -96,9 +111,11 @@ _HOMES = {
     "CallItem": "groundwire.contracts.messages",
     "CallProgress": "groundwire.contracts.events",
     "CallStarted": "groundwire.contracts.events",
+    "Clock": "groundwire.contracts.ports",
     "ConfigError": "groundwire.contracts.errors",
     "ConfirmationStatus": "groundwire.contracts.records",
     "Context": "groundwire.runtime.context",
+    "Database": "groundwire.contracts.ports",
     "Difference": "groundwire.runtime.runs.comparing",
     "EffectStatus": "groundwire.contracts.records",
     "ErrorDetail": "groundwire.contracts.errors",
@@ -114,12 +131,16 @@ _HOMES = {
     "Intent": "groundwire.contracts.intents",
     "IntentApplied": "groundwire.contracts.events",
     "IntentType": "groundwire.contracts.intents",
+    "Item": "groundwire.contracts.messages",
+    "JobEnded": "groundwire.contracts.events",
     "LedgerTimes": "groundwire.runtime.ledger",
     "MediaPart": "groundwire.contracts.messages",
     "Message": "groundwire.contracts.messages",
     "ModelRequest": "groundwire.contracts.requests",
     "NativeTool": "groundwire.contracts.requests",
+    "NameTaken": "groundwire.contracts.errors",
     "NotExpressible": "groundwire.contracts.errors",
+    "NotFound": "groundwire.contracts.errors",
     "NotReliable": "groundwire.contracts.errors",
     "Outcome": "groundwire.contracts.runs",
     "OutputFormat": "groundwire.contracts.requests",
@@ -127,6 +148,7 @@ _HOMES = {
     "PolicyRule": "groundwire.runtime.policies.limits",
     "Profile": "groundwire.runtime.policies.limits",
     "Progress": "groundwire.runtime.invocation",
+    "Provider": "groundwire.contracts.ports",
     "ProviderError": "groundwire.contracts.errors",
     "ReasoningItem": "groundwire.contracts.messages",
     "ReasoningOptions": "groundwire.contracts.requests",
@@ -148,6 +170,7 @@ _HOMES = {
     "SendOptions": "groundwire.contracts.requests",
     "Settings": "groundwire.assembly",
     "StoreSettings": "groundwire.assembly",
+    "SystemClock": "groundwire.runtime.clock",
     "TextDelta": "groundwire.contracts.events",
     "TextPart": "groundwire.contracts.messages",
     "Tool": "groundwire.registry",
@@ -165,11 +188,13 @@ _HOMES = {
     "WireError": "groundwire.contracts.errors",
     "WireWarning": "groundwire.contracts.replies",
     "attach": "groundwire.runtime.runs.prompts",
+    "find_evidence": "groundwire.runtime.grounding",
     "load_settings": "groundwire.assembly",
     "open_models": "groundwire.assembly",
     "presets": "groundwire.runtime.runs.presets",
     "result_item": "groundwire.contracts.projections",
     "say": "groundwire.contracts.messages",
+    "say_for_user": "groundwire.runtime.runs.prompts",
     "to_prometheus": "groundwire.runtime.metrics",
     "tool": "groundwire.registry",
 }
@@ -185,9 +210,11 @@ __all__ = [
     "CallItem",
     "CallProgress",
     "CallStarted",
+    "Clock",
     "ConfigError",
     "ConfirmationStatus",
     "Context",
+    "Database",
     "Difference",
     "EffectStatus",
     "ErrorDetail",
@@ -203,12 +230,16 @@ __all__ = [
     "Intent",
     "IntentApplied",
     "IntentType",
+    "Item",
+    "JobEnded",
     "LedgerTimes",
     "MediaPart",
     "Message",
     "ModelRequest",
+    "NameTaken",
     "NativeTool",
     "NotExpressible",
+    "NotFound",
     "NotReliable",
     "Outcome",
     "OutputFormat",
@@ -216,6 +247,7 @@ __all__ = [
     "PolicyRule",
     "Profile",
     "Progress",
+    "Provider",
     "ProviderError",
     "ReasoningItem",
     "ReasoningOptions",
@@ -237,6 +269,7 @@ __all__ = [
     "SendOptions",
     "Settings",
     "StoreSettings",
+    "SystemClock",
     "TextDelta",
     "TextPart",
     "Tool",
@@ -254,11 +287,13 @@ __all__ = [
     "WireError",
     "WireWarning",
     "attach",
+    "find_evidence",
     "load_settings",
     "open_models",
     "presets",
     "result_item",
     "say",
+    "say_for_user",
     "to_prometheus",
     "tool",
 ]

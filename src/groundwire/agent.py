@@ -12,7 +12,7 @@ import msgspec
 
 from groundwire.assembly import Runtime, Settings, open_models
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.errors import ConfigError, NotFound
 from groundwire.contracts.events import CallFinished, CallStarted, Event, RunEnded
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import Item, Message
@@ -23,12 +23,13 @@ from groundwire.contracts.runs import RESUMABLE, Outcome, Run, Started
 from groundwire.providers.router import ModelRouter, who_answers
 from groundwire.registry import Registry, Tool
 from groundwire.registry.validators import compile_schema
+from groundwire.runtime.background import NOTHING_LATE, Late
 from groundwire.runtime.finishing import see_through
 from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, end_unbegun, load_run
 from groundwire.runtime.runs.option_reading import OptionReader, no_presets
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
-from groundwire.runtime.runs.prompts import Prompt, checked_item, output_format, read_prompt
+from groundwire.runtime.runs.prompts import Prompt, output_format, read_history, read_prompt
 from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.runs.state import RunState
@@ -62,7 +63,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[Item, ...]
     history: tuple[Item, ...]
     events: tuple[Event, ...]
-    calls: tuple[CallOutcome, ...]
     approvals: tuple[str, ...]
     warnings: tuple[WireWarning, ...]
     steps: int
@@ -74,6 +74,18 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         return self.outcome is Outcome.COMPLETED
+
+    @property
+    def calls(self) -> tuple[CallOutcome, ...]:
+        """The calls that ended, in that order."""
+        started: dict[str, ToolCall] = {}
+        calls: list[CallOutcome] = []
+        for event in self.events:
+            if type(event) is CallStarted:
+                started[event.call.call_id] = event.call
+            elif type(event) is CallFinished and event.call_id in started:
+                calls.append(CallOutcome(call=started[event.call_id], result=event.result))
+        return tuple(calls)
 
 
 class Agent:
@@ -126,7 +138,7 @@ class Agent:
             self.runtime.carry,
             self.runtime.store,
             self.runtime.clock,
-            after_batch=self.runtime.apply_intents,
+            after_batch=self.runtime.after_batch,
             watch=self._watch(name),
             price=self._price,
             has_one_store=True,
@@ -142,6 +154,24 @@ class Agent:
         """
         state = await self._begin(prompt, history, run_id, changes)
         return await self._collect(state, resumed=False)
+
+    async def run_once(
+        self, run_id: str, prompt: Prompt = None, *, history: Sequence[Item] | None = None, **changes: Any
+    ) -> RunResult:
+        """The one run of that id: begun now, taken up where it was left, or, where it has ended, its result again.
+
+        A run that was taken up or had ended knows its `items`, but only the events and calls that were seen here.
+        """
+        await self.runtime.open()
+        tenant = self._options.read(changes).tenant
+        try:
+            known = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
+        except NotFound:
+            return await self.run(prompt, history=history, run_id=run_id, **changes)
+        if known.run.outcome and known.run.outcome not in RESUMABLE:
+            known.outcome = Outcome(known.run.outcome)
+            return _result(known, [])
+        return await self.resume(run_id, tenant=tenant, output=changes.get("output"))
 
     async def stream(
         self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, run_id: str = "", **changes: Any
@@ -229,14 +259,13 @@ class Agent:
         output_type = changes.get("output", self._output)
         options, warnings = await self._trusted(self._options.read(changes))
         store = self.runtime.store
-        given = tuple(history or ())
-        for item in given:
-            if not isinstance(item, Item):
-                raise ConfigError(f"a history cannot hold {item!r}", hint='items of a result, or say("user", "…")')
-            checked_item(item, "the history")
+        given = read_history(history)
         clock, earlier = self.runtime.clock, NO_CONVERSATION
         if history is None and options.session:
             earlier = await conversation_of(store, options.tenant, options.session)
+        late = NOTHING_LATE
+        if self.runtime.has_background_tools:
+            late = await self._late(options, (*earlier.items, *given), is_whole=history is None)
         turn = await self._next_turn(options, (*earlier.items, *given))
         message = read_prompt(prompt, turn)
         if message is None and not (earlier.items or given):
@@ -255,17 +284,19 @@ class Agent:
             updated_at=now,
         )
         started = Started(
-            items=given if message is None else (*given, message),
+            items=(*given, *late.items) if message is None else (*given, *late.items, message),
             inherited=len(given),
             after=earlier.after,
             changed=earlier.changed,
             options=options.as_json(),
             registry_version=await self.runtime.registry_version(options.session, tenant=options.tenant),
             warnings=warnings,
+            context_tokens=earlier.tokens,
         )
         state = await begin_run(store, clock, run, options, started, earlier.items)
         state.output_type = output_type
         state.is_new = not run_id
+        state.news = late.events
         return state
 
     def _check(self, options: RunOptions, run_id: str) -> None:
@@ -278,6 +309,13 @@ class Agent:
             )
         if options.output is not None and options.output.schema is not None:
             compile_schema(options.output.schema, reason="invalid_output_schema", of="the answer")
+
+    async def _late(self, options: RunOptions, said: tuple[Item, ...], *, is_whole: bool) -> Late:
+        """What came of background calls meanwhile. Who brings a history of their own need not have all of the session's."""
+        if options.session and not is_whole:
+            known = await conversation_of(self.runtime.store, options.tenant, options.session)
+            said = (*known.items, *said)
+        return await self.runtime.late_results(said, tenant=options.tenant)
 
     async def _next_turn(self, options: RunOptions, earlier: Sequence[Item]) -> int:
         """After what was said, and after calls that were made in the session without a word."""
@@ -350,13 +388,6 @@ class Agent:
 
 
 def _result(state: RunState, events: list[Event]) -> RunResult:
-    started: dict[str, ToolCall] = {}
-    calls: list[CallOutcome] = []
-    for event in events:
-        if type(event) is CallStarted:
-            started[event.call.call_id] = event.call
-        elif type(event) is CallFinished and event.call_id in started:
-            calls.append(CallOutcome(call=started[event.call_id], result=event.result))
     outcome = state.outcome or Outcome.CANCELLED
     return RunResult(
         run_id=state.run.run_id,
@@ -366,7 +397,6 @@ def _result(state: RunState, events: list[Event]) -> RunResult:
         items=state.new_items,
         history=tuple(state.items),
         events=tuple(events),
-        calls=tuple(calls),
         approvals=tuple(state.waiting.values()),
         warnings=tuple(state.warnings),
         steps=state.steps,

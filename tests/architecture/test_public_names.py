@@ -1,16 +1,23 @@
 from typing import get_args
 
+import pytest
+
 import groundwire
+from groundwire import serving
 from groundwire.contracts import events
 
+each = pytest.mark.parametrize("package", [groundwire, serving])
 
-def test_every_public_name_can_be_imported():
-    missing = [name for name in getattr(groundwire, "__all__", ()) if not hasattr(groundwire, name)]
+
+@each
+def test_every_public_name_can_be_imported(package):
+    missing = [name for name in package.__all__ if not hasattr(package, name)]
     assert missing == []
 
 
-def test_public_names_are_listed_once():
-    names = list(getattr(groundwire, "__all__", ()))
+@each
+def test_public_names_are_listed_once(package):
+    names = list(package.__all__)
     assert len(names) == len(set(names))
 
 

@@ -48,7 +48,6 @@ def test_a_careful_tool_gets_no_advice():
         ("pattern_backtracks", "echo", {"parameters": pattern(r"^(?=.*\d).+$")}),
         ("pattern_backtracks", "echo", {"parameters": pattern(r"(a)\1")}),
         ("pattern_backtracks", "echo", {"result": {"type": "object", "patternProperties": {"^(?!x)": {}}}}),
-        ("background_ignored", "echo", {"background": True}),
         ("barge_in_ignored", "echo", {"barge_in": "cancel"}),
         ("summary_disagrees", "echo", {"guide": GUIDE.replace("It does", "## Summary\nIt does")}),
         ("guide_sections", "echo", {"guide": "# t\nIt does.\n## Parameters\n- text: x"}),

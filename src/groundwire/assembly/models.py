@@ -149,9 +149,10 @@ def scripted_model(wanted: SimulatorSettings) -> "ScriptedModel":
     """The model that says what the settings' script says, with the faults that they plan."""
     from groundwire.providers.faults import DEFAULT_FAULTS, ModelFaults, read_fault  # only who asks a model needs these
     from groundwire.providers.scripted import ScriptedModel
-    from groundwire.providers.scripts import Script, read_script
+    from groundwire.providers.scripts import Script, is_function, load_rules, read_script
 
-    script = read_script(wanted.script) if wanted.script else Script()
+    rules = load_rules(wanted.script) if is_function(wanted.script) else None
+    script = read_script(wanted.script) if wanted.script and rules is None else Script()
     faults = None
     if wanted.faults is not None or wanted.kinds:
         usual = 0.1 if wanted.faults is not None else 1.0
@@ -160,7 +161,7 @@ def scripted_model(wanted: SimulatorSettings) -> "ScriptedModel":
             rate=usual if wanted.rate is None else wanted.rate,
             faults=tuple(map(read_fault, wanted.kinds)) or DEFAULT_FAULTS,
         )
-    return ScriptedModel(*script.answers, rules=script.rules, faults=faults)
+    return ScriptedModel(*script.answers, rules=script.rules, otherwise=rules, faults=faults)
 
 
 def _simulated_provider(wanted: SimulatorSettings, clock: Clock) -> Provider:

@@ -10,7 +10,9 @@ import msgspec
 from groundwire.assembly.settings import AuditSettings, Settings, TelemetrySettings, checked_settings
 from groundwire.assembly.trust import open_trust
 from groundwire.contracts.audit import Chain
+from groundwire.contracts.jobs import Jobs, JobSettings
 from groundwire.contracts.ports import Clock, Flags, Store, Telemetry, TokenEstimator
+from groundwire.jobs import open_jobs
 from groundwire.registry import Registry
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, SystemClock
 from groundwire.runtime.dispatcher import StepHook
@@ -18,7 +20,7 @@ from groundwire.runtime.parts import RuntimeParts
 from groundwire.runtime.policies.limits import Policies
 from groundwire.runtime.runtime import Runtime as CoreRuntime
 from groundwire.runtime.state import Reducer
-from groundwire.store import CheckpointFile, open_url
+from groundwire.store import CheckpointFile, MemoryStore, open_url
 
 MEMORY = "memory://"
 
@@ -44,12 +46,14 @@ class Runtime(CoreRuntime):
         estimator: TokenEstimator | None = None,
         on_step: StepHook | None = None,
         telemetry: Telemetry | None = None,
+        jobs: Jobs | None = None,
     ) -> None:
         if store is None:
             store = settings.store.url if settings is not None else MEMORY
         settings = checked_settings(settings, "the settings") if settings is not None else Settings()
         clock = clock or SystemClock()
         chain = Chain(_audit_key(settings.audit))
+        opened = open_url(store, chain=chain) if isinstance(store, str) else store
         parts = RuntimeParts(
             policies=Policies(profiles=settings.profiles, rules=settings.policies),
             times=settings.ledger,
@@ -64,14 +68,23 @@ class Runtime(CoreRuntime):
             on_step=on_step,
             telemetry=telemetry or _telemetry(settings.telemetry, os.environ),
             trust=open_trust(settings.trust, os.environ, now=clock.now()),
+            jobs=jobs or _jobs(store, settings.jobs, clock),
         )
-        super().__init__(registry, open_url(store, chain=chain) if isinstance(store, str) else store, parts)
+        super().__init__(registry, opened, parts)
 
 
 def scratch_runtime(runtime: CoreRuntime, registry: Registry) -> CoreRuntime:
     """A runtime with the rules of another, in memory: whatever it writes is gone with it."""
-    parts = msgspec.structs.replace(runtime.parts, checkpoints=None)
+    parts = msgspec.structs.replace(runtime.parts, checkpoints=None, jobs=None)
     return CoreRuntime(registry, open_url(MEMORY), parts)
+
+
+def _jobs(store: str | Store, settings: JobSettings, clock: Clock) -> Jobs | None:
+    """Beside a store that was named. Of one that somebody opened, nobody knows what is beside it."""
+    own_time = None if isinstance(clock, SystemClock) else clock
+    if isinstance(store, str):
+        return open_jobs(store, clock=own_time, settings=settings)
+    return open_jobs(MEMORY, clock=own_time, settings=settings) if isinstance(store, MemoryStore) else None
 
 
 def _telemetry(wanted: TelemetrySettings, environ: Mapping[str, str]) -> Telemetry | None:

@@ -12,12 +12,14 @@ from msgspec import Meta, Struct, field
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
+from groundwire.contracts.jobs import JobSettings
 from groundwire.contracts.requests import Dialect
 from groundwire.contracts.servers import ServerSettings
 from groundwire.contracts.shapes import did_you_mean, plain_members, read_as
 from groundwire.providers.catalogue import ModelEntry
 from groundwire.providers.endpoints import Auth
 from groundwire.providers.retries import RetryPolicy
+from groundwire.providers.scripts import is_function
 from groundwire.providers.transport import Timeouts
 from groundwire.registry.servers import McpServerSettings, servers_fault
 from groundwire.runtime.ledger import LedgerTimes
@@ -59,8 +61,9 @@ class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid
 class SimulatorSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What the built-in model `sim`, and `groundwire simulate`, say and do wrong unless they are told otherwise.
 
-    `script` is a file of answers and rules; `faults` is the seed of a plan that strikes the share `rate` of requests.
-    `kinds` are the faults to choose from, such as `status:429`; without a seed and a rate they strike every request.
+    `script` is a file of answers and rules, or `module:name`, a function from a request to an answer; `faults` is the
+    seed of a plan that strikes the share `rate` of requests. `kinds` are the faults to choose from, such as
+    `status:429`; without a seed and a rate they strike every request.
     """
 
     script: str = ""
@@ -113,6 +116,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     local: LocalSettings = field(default_factory=LocalSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
     trust: TrustSettings = field(default_factory=TrustSettings)
+    jobs: JobSettings = field(default_factory=JobSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     mcp_servers: dict[str, McpServerSettings] = field(default_factory=dict)
     models: tuple[ModelEntry, ...] = ()
@@ -135,7 +139,7 @@ def load_settings(path: str | Path | None = None, environ: Mapping[str, str] | N
         settings = msgspec.structs.replace(
             settings, audit=msgspec.structs.replace(settings.audit, checkpoint=checkpoint)
         )
-    if settings.simulator.script:
+    if settings.simulator.script and not is_function(settings.simulator.script):
         script = str(file.parent / settings.simulator.script)
         settings = msgspec.structs.replace(
             settings, simulator=msgspec.structs.replace(settings.simulator, script=script)

@@ -36,7 +36,6 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "long_parameter_description": ("info", "an argument's description is long"),
     "context_argument": ("info", "an argument asks the model for what the context knows"),
     "pattern_backtracks": ("warning", "a pattern with look-around or back-references; long texts will not be matched"),
-    "background_ignored": ("warning", "the tool is declared a background tool, and nothing runs those yet"),
     "barge_in_ignored": ("warning", "the tool says what an interruption does to it, and nothing interrupts calls yet"),
     "blocking_unsaid": ("warning", "a sync retrieval does not say whether it waits for something"),
     "unconfirmed": ("info", "an action sounds final but asks nobody"),
@@ -173,9 +172,6 @@ def _patterns(schema: Any, path: str) -> Iterator[tuple[str, str]]:
 
 def _policy_advice(spec: ToolSpec) -> Iterator[Finding]:
     """What a policy asks for that nothing acts on yet: an author must not believe it holds."""
-    if spec.policy.background:
-        message = "No call runs in the background yet: this one is waited for, and its result is not a job handle."
-        yield "background_ignored", message, "/policy/background"
     if spec.policy.barge_in is not None:
         message = "No call is interrupted yet: bargeIn is kept, but nothing reads it."
         yield "barge_in_ignored", message, "/policy/bargeIn"

@@ -47,6 +47,7 @@ class Attempt:
     operator: str = ""
     variant: str = ""
     spilled: str = ""
+    job_id: str = ""  # of the job that carries out the second half of a background tool's call
     step: str = ""
     started: float = 0.0
     started_at: float = 0.0

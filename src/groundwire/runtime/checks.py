@@ -97,7 +97,7 @@ def supply(attempt: Attempt, entry: Entry) -> Deny | None:
     )
     canonical, attempt.has_whole_floats = canonical_form(attempt.compared)
     attempt.digest = sha256(canonical).hexdigest()
-    if entry.is_action or attempt.given_key is not None or entry.must_confirm(attempt.caller):
+    if entry.is_keyed or attempt.given_key is not None or entry.must_confirm(attempt.caller):
         _assign_key(attempt, entry)
     for name in supplied:
         refusal = _supply_one(attempt, name)

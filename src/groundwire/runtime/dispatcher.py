@@ -13,7 +13,7 @@ from typing import Any
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.decisions import Answer, Deny
-from groundwire.contracts.errors import ErrorDetail, ErrorType, GroundwireError, RegistryError
+from groundwire.contracts.errors import ConfigError, ErrorDetail, ErrorType, GroundwireError, RegistryError
 from groundwire.contracts.events import CallStarted
 from groundwire.contracts.ports import Clock, Ids, Store, Telemetry
 from groundwire.contracts.records import CallRecord
@@ -21,8 +21,10 @@ from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Handler
 from groundwire.runtime.attempt import Attempt
+from groundwire.runtime.background import BackgroundTools, handle_of
 from groundwire.runtime.checks import CHECKS, Check, parse, resolve, size, supply
 from groundwire.runtime.context import Context
+from groundwire.runtime.finishing import see_through
 from groundwire.runtime.gatekeeper import GATES, Gatekeeper, Reconciled, Verdict
 from groundwire.runtime.invocation import Outcome, crashed, invoke
 from groundwire.runtime.ledger import Ledger
@@ -59,6 +61,7 @@ class Dispatcher:
         ids: Ids,
         threads: DaemonThreads,
         resources: Mapping[str, Any],
+        background: BackgroundTools | None = None,
         on_step: StepHook | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
@@ -68,6 +71,7 @@ class Dispatcher:
         self._clock = clock
         self._ids = ids
         self._threads = threads
+        self._background = background
         self._on_step = on_step
         self._telemetry = telemetry
         self._checks = CHECKS if on_step is None else [_told(check, on_step) for check in CHECKS]
@@ -115,7 +119,7 @@ class Dispatcher:
         if hook is not None:
             hook("resolve", attempt)
         entry = resolve(attempt)
-        if isinstance(entry, Deny):
+        if not isinstance(entry, Entry):
             return await self._recorder.refuse(attempt, entry)
         try:
             for check in self._checks:
@@ -139,9 +143,57 @@ class Dispatcher:
                     if attempt.is_waiting and isinstance(verdict, Deny):
                         return self._recorder.leave_open(attempt, verdict)
                     return await self._end_early(attempt, entry, verdict)
-        attempt.step = "invoke"
+        if entry.is_background and self._background is not None:
+            return await see_through(self._defer(attempt, self._background))
+        return await self._run(attempt, entry, handler, context)
+
+    def carry_on(self, attempt: Attempt, entry: Entry) -> Coroutine[Any, Any, ToolResult]:
+        """The second half of a background tool's call, watched if anybody watches."""
+        work = self._carry_on(attempt, entry)
+        return work if self._telemetry is None else watch_call(self._telemetry, attempt, work)
+
+    async def _carry_on(self, attempt: Attempt, entry: Entry) -> ToolResult:
+        """It was let through before, and has a reservation of its own."""
+        attempt.started, attempt.started_at = self._clock.monotonic(), self._clock.now()
+        attempt.resolve(entry)
+        try:
+            handler = entry.tool.handler()
+            handler = handler.variants[attempt.variant] if attempt.variant else handler
+            context = Context(attempt, self)
+            attempt.step = "reserve"
+            if (verdict := await self._gates["reserve"](attempt, entry, handler, context)) is not None:
+                return await self._end_early(attempt, entry, verdict)
+            return await self._run(attempt, entry, handler, context)
+        except RegistryError as error:
+            return await self._recorder.refuse(attempt, _no_handler(attempt.name, error))
+        except asyncio.CancelledError:
+            await self._recorder.close_cancelled(attempt)
+            raise
+        finally:
+            if attempt.effect is not None:
+                self._ledger.let_go(attempt)
+
+    async def _defer(self, attempt: Attempt, background: BackgroundTools) -> ToolResult:
+        """From here on there is a job, so whoever is cancelled meanwhile must not hear that there is none."""
+        if attempt.effect is not None and not self._ledger.holds_lease(attempt):
+            return await self._recorder.refuse(attempt, _lease_lost(attempt.name))
+        hook = self._on_step
+        try:
+            job = await background.defer(attempt)
+        except ConfigError as error:
+            return await self._recorder.refuse(attempt, _too_large_for_a_job(attempt.name, error))
+        attempt.job_id = job.job_id
         if hook is not None:
-            hook("invoke", attempt)
+            hook("settle", attempt)
+        result = await self._recorder.defer(attempt, handle_of(job))
+        if hook is not None:
+            hook("done", attempt)
+        return result
+
+    async def _run(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> ToolResult:
+        attempt.step = "invoke"
+        if self._on_step is not None:
+            self._on_step("invoke", attempt)
         if attempt.effect is not None and not self._ledger.holds_lease(attempt):
             return await self._recorder.refuse(attempt, _lease_lost(attempt.name))
         outcome = await invoke(attempt, handler, context, self._threads)
@@ -190,6 +242,8 @@ class Dispatcher:
             case Reconciled(value=value):
                 return await self._settle_reconciled(attempt, entry, value)
             case ToolResult():
+                if entry.is_background and self._background is not None and not attempt.job_id:
+                    verdict = await self._background.renewed(verdict, attempt.turn.tenant)
                 return await self._recorder.replay(attempt, verdict)
             case None:
                 raise AssertionError("a verdict of nothing does not end a call")
@@ -257,6 +311,14 @@ def _no_handler(name: str, error: RegistryError) -> Deny:
         type=ErrorType.NOT_FOUND,
         detail=error.reason.upper(),
         message=f"{name} is not available in this conversation any more. Go on without it.",
+        operator=error.message,
+    )
+
+
+def _too_large_for_a_job(name: str, error: ConfigError) -> Deny:
+    return Deny(
+        type=ErrorType.ARGUMENTS_TOO_LARGE,
+        message=f"The arguments of {name} are too large for a call in the background. Send less.",
         operator=error.message,
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
+from collections.abc import Awaitable
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -174,13 +175,20 @@ class Gatekeeper:
             return None
         return answer if answer.input_digest == attempt.digest else None
 
-    async def reserve(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
-        verdict = await self._ledger.reserve(attempt, can_reconcile=handler.reconcile is not None)
-        if isinstance(verdict, Unresolved):
+    def reserve(
+        self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None
+    ) -> Awaitable[Verdict | Unresolved]:
+        if handler.reconcile is None:
+            return self._ledger.reserve(attempt, can_reconcile=False)
+        return self._reserve_reconciled(attempt, handler, context)
+
+    async def _reserve_reconciled(self, attempt: Attempt, handler: Handler, context: Context | None) -> Verdict:
+        while True:
+            verdict = await self._ledger.reserve(attempt, can_reconcile=True)
             ended = await self._reconcile(attempt, handler, context, verdict)
+            if ended is not None or not isinstance(verdict, Unresolved):
+                return ended
             # It did not happen: the key is held; approval and stored budgets are still to be taken.
-            return ended if ended is not None else await self.reserve(attempt, entry, handler, context)
-        return verdict
 
     def _question(self, attempt: Attempt, spec: ToolSpec, question: str, now: float) -> Confirmation:
         return Confirmation(

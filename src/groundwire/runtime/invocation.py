@@ -22,7 +22,7 @@ from groundwire.contracts.results import ErrorInfo
 from groundwire.contracts.texts import storable
 from groundwire.registry import ArgumentFault, Handler
 from groundwire.runtime.context import Context
-from groundwire.runtime.limited import Interrupted, TimeLimitReached, run_limited
+from groundwire.runtime.limited import Interrupted, TimeLimitReached, go_on_limited
 from groundwire.runtime.threads import DaemonThreads
 from groundwire.runtime.validation import path_of
 
@@ -41,26 +41,22 @@ class Progress(Struct, frozen=True, kw_only=True):
     value: Any
 
 
-class Outcome:
+class Outcome(Struct, eq=False):
     """How a handler ended. `happened` is None when nobody knows.
 
     The output guard makes `data` of the value, and `body`, the JSON of that; it is spilled when it is too large.
     """
 
+    value: Any = None
+    errors: tuple[ErrorInfo, ...] = ()
+    happened: bool | None = True
+    operator: str = ""
     data: JsonValue = None
-    body = b"null"
+    body: bytes = b"null"
     warnings: tuple[str, ...] = ()
     intents: tuple[Intent, ...] = ()
     details: JsonObject | None = None
-    spills = False
-
-    def __init__(
-        self, value: Any = None, *, error: ErrorInfo | None = None, happened: bool | None = True, operator: str = ""
-    ) -> None:
-        self.value = value
-        self.errors: tuple[ErrorInfo, ...] = () if error is None else (error,)
-        self.happened = happened
-        self.operator = operator
+    spills: bool = False
 
 
 async def invoke(attempt: Attempt, handler: Handler, context: Context | None, threads: DaemonThreads) -> Outcome:
@@ -86,7 +82,11 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
             if not isinstance(value, Coroutine):
                 return Outcome(value)
             coroutine = value  # a plain function around an asynchronous one
-        return Outcome(await run_limited(coroutine, entry.limits.hard_ms / 1000, attempt))
+        try:
+            waited_for = coroutine.send(None)
+        except StopIteration as finished:  # it never waits: no other task and no limit could come between
+            return Outcome(finished.value)
+        return Outcome(await go_on_limited(coroutine, waited_for, entry.limits.hard_ms / 1000, attempt))
     except ToolError as error:
         try:
             return _declared_failure(error, attempt)
@@ -144,7 +144,7 @@ def _declared_failure(error: ToolError, attempt: Attempt) -> Outcome:
         detail=error.detail,
     )
     return Outcome(
-        error=info, happened=None if error.partial_side_effects else False, operator=f"{attempt.name} failed"
+        errors=(info,), happened=None if error.partial_side_effects else False, operator=f"{attempt.name} failed"
     )
 
 
@@ -154,7 +154,7 @@ def _bad_value(attempt: Attempt, fault: ArgumentFault) -> Outcome:
         message=f"Invalid arguments for {attempt.name}. {path_of(fault.path)}: {fault.message}",
         detail=ErrorDetail.INVALID_VALUE,
     )
-    return Outcome(error=info, happened=False)
+    return Outcome(errors=(info,), happened=False)
 
 
 def _cut_off(attempt: Attempt, type_: ErrorType, message: str) -> Outcome:
@@ -167,7 +167,7 @@ def _cut_off(attempt: Attempt, type_: ErrorType, message: str) -> Outcome:
         retryable=not may_have_happened,
         partial_side_effects=may_have_happened,
     )
-    return Outcome(error=info, happened=None if may_have_happened else False)
+    return Outcome(errors=(info,), happened=None if may_have_happened else False)
 
 
 def crashed(attempt: Attempt) -> Outcome:
@@ -187,4 +187,4 @@ def _crash(attempt: Attempt, operator: str) -> Outcome:
         detail=ErrorDetail.HANDLER_RAISED,
         partial_side_effects=True,
     )
-    return Outcome(error=info, happened=None, operator=operator)
+    return Outcome(errors=(info,), happened=None, operator=operator)

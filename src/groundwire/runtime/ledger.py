@@ -161,7 +161,8 @@ class Ledger:
         )
 
     def _hold(self, attempt: Attempt, effect: Effect) -> None:
-        loop = asyncio.get_running_loop()
+        # Asking for the running loop is a system call in CPython 3.11; the task knows it.
+        loop = asyncio.get_running_loop() if attempt.task is None else attempt.task.get_loop()
         attempt.effect, attempt.lease_until, attempt.loop = effect, effect.lease_until, loop
         self._held[effect.tenant, effect.tool, effect.key] = attempt
         if self._timer is None or self._timer_loop is not loop:
@@ -202,8 +203,7 @@ class Ledger:
             return await self._await_settlement(attempt, effect, can_reconcile=can_reconcile)
         if effect.status is EffectStatus.SETTLED and effect.result is not None:
             return decode_result(effect.result)
-        entry = attempt.entry
-        if not can_reconcile and entry is not None and entry.is_action and not entry.spec.policy.repeatable:
+        if not can_reconcile and not _is_repeatable(attempt):
             return outcome_unknown(attempt.name, effect.effect_id)
         return await self._take_over(attempt, effect, can_reconcile=can_reconcile)
 
@@ -236,6 +236,14 @@ class Ledger:
             if found.status is not EffectStatus.RESERVED:
                 return await self._resolve(attempt, found, can_reconcile=can_reconcile)
         return _in_flight(attempt.name)
+
+
+def _is_repeatable(attempt: Attempt) -> bool:
+    """Whether it may be done again without being asked about. To hand an effect over to its job again changes nothing."""
+    entry = attempt.entry
+    if entry is None or not entry.is_action or entry.spec.policy.repeatable:
+        return True
+    return entry.is_background and not attempt.job_id
 
 
 def run_overtaken(run_id: str) -> StoreError:

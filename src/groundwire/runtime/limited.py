@@ -40,6 +40,14 @@ def run_limited(coroutine: Coroutine[Any, Any, Any], seconds: float, call: Inter
         waited_for = coroutine.send(None)
     except StopIteration as finished:
         return finished.value
+    return (yield from go_on_limited(coroutine, waited_for, seconds, call))
+
+
+@types.coroutine
+def go_on_limited(
+    coroutine: Coroutine[Any, Any, Any], waited_for: Any, seconds: float, call: Interruptible
+) -> Generator[Any, Any, Any]:
+    """The same for one that was begun, and waits."""
     guard = _Guard(seconds)
     try:
         return (yield from _continue(coroutine, waited_for, guard, call))

@@ -75,7 +75,7 @@ def encode_value(value: Any) -> bytes:
             return dump_json(_all_plain(value))  # integers past 64 bits
         except Exception:  # noqa: BLE001 - a model's own serializer can raise anything
             raise InvalidJson(str(error)) from None
-    if b"null" in data:
+    if data.find(b"null") >= 0:
         refuse_non_finite(value)
     return data
 

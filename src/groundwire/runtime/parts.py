@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from groundwire.contracts.audit import Chain
+from groundwire.contracts.jobs import Jobs
 from groundwire.contracts.ports import Checkpoints, Clock, Flags, Ids, Telemetry, TokenEstimator, TrustPolicy
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock
 from groundwire.runtime.dispatcher import StepHook
@@ -30,3 +31,4 @@ class RuntimeParts(Struct, kw_only=True):
     on_step: StepHook | None = None
     telemetry: Telemetry | None = None
     trust: TrustPolicy | None = None
+    jobs: Jobs | None = None

@@ -10,6 +10,8 @@ import asyncio
 import logging
 import secrets
 from collections import deque
+from collections.abc import Awaitable
+from functools import partial
 
 import msgspec
 
@@ -18,7 +20,7 @@ from groundwire.contracts.decisions import Deny
 from groundwire.contracts.errors import ErrorType, StoreError
 from groundwire.contracts.events import CallDenied, CallFinished
 from groundwire.contracts.ports import Clock, Ids, Store, TokenEstimator
-from groundwire.contracts.records import AuditHead, Charge, Closing, EffectStatus
+from groundwire.contracts.records import AuditHead, Charge, EffectStatus
 from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, ToolResult, encode_result
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.clock import to_iso
@@ -27,7 +29,7 @@ from groundwire.runtime.ledger import Ledger
 from groundwire.runtime.output import encode_value
 from groundwire.runtime.policies.budgets import stored_scope
 from groundwire.runtime.policies.loops import empty_reminder, is_empty, repeat_reminder
-from groundwire.runtime.recording import Ending, closing_of, meta_of, refusal, replayed
+from groundwire.runtime.recording import DEFERRED, Ending, closing_of, meta_of, refusal, replayed
 from groundwire.runtime.spill import READ_TOOL, reading_tool, spilled_notice
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.turns import Turn
@@ -35,7 +37,6 @@ from groundwire.runtime.turns import Turn
 log = logging.getLogger("groundwire")
 
 MAX_WAITING = 256
-NULL = b"null"
 TALLY = "tally"
 """The counter of calls by tool and outcome."""
 
@@ -47,8 +48,9 @@ class Recorder:
         self._clock = clock
         self._ids = ids
         self._estimator = estimator
+        self._write_down = partial(closing_of, ids=ids, estimator=estimator)
         self._waiting: deque[Ending] = deque()
-        self._tallies: dict[tuple[str, str], int] = {}
+        self._tallies: dict[tuple[str, str, ErrorType | None], int] = {}
         self._late: set[asyncio.Task[None]] = set()
 
     async def refuse(self, attempt: Attempt, deny: Deny, *, is_same_call: bool = False) -> ToolResult:
@@ -56,10 +58,9 @@ class Recorder:
         result = self._refusal(attempt, deny)
         if attempt.caller == "model":
             attempt.turn.refusals += 1
-        ending = Ending(attempt, result, "refused", NULL)
-        ending.is_same_call = is_same_call
         status = EffectStatus.UNKNOWN if deny.type is ErrorType.OUTCOME_UNKNOWN else None
-        ending.transition = self._ledger.transition(attempt, status, note=attempt.operator)
+        transition = self._ledger.transition(attempt, status, note=attempt.operator)
+        ending = Ending(self._write_down, attempt, result, "refused", transition=transition, is_same_call=is_same_call)
         await self._write(ending)
         if result.error is not None and attempt.turn.on_event is not None:
             denied = CallDenied(call_id=attempt.call_id, name=attempt.name, step=attempt.step, error=result.error)
@@ -80,8 +81,8 @@ class Recorder:
             attempt.turn.refusals = 0
             if attempt.counted and attempt.turn.calls_of(attempt.tool_id, attempt.digest) > 1:
                 result = msgspec.structs.replace(result, warnings=(*result.warnings, repeat_reminder(attempt.name)))
-        ending = Ending(attempt, result, "replayed", encode_value(result.data))
-        ending.is_same_call = is_same_call
+        body, encoded = encode_value(result.data), encode_result(result)
+        ending = Ending(self._write_down, attempt, result, "replayed", body, encoded, is_same_call=is_same_call)
         await self._write(ending)
         return self._finish(ending)
 
@@ -90,8 +91,8 @@ class Recorder:
         attempt.refund(keep_repeat=True)
         attempt.turn.refusals = 0
         result = ToolResult(ok=True, data=data, meta=meta_of(attempt, self._elapsed(attempt)))
-        ending = Ending(attempt, result, "answered", encode_value(data))
-        ending.transition = self._ledger.transition(attempt, None)
+        transition = self._ledger.transition(attempt, None)
+        ending = Ending(self._write_down, attempt, result, "answered", encode_value(data), transition=transition)
         await self._write(ending)
         return self._finish(ending)
 
@@ -112,14 +113,29 @@ class Recorder:
             meta=meta_of(attempt, duration, replayed=reconciled, details=output.details),
         )
         attempt.turn.refusals = 0
-        ending = Ending(attempt, result, "reconciled" if reconciled else "executed", output.body)
+        ending = Ending(self._write_down, attempt, result, "reconciled" if reconciled else "executed", output.body)
+        if attempt.effect is not None or output.intents or output.details:
+            ending.encoded = encode_result(result)  # nobody has it yet who could change it
         if attempt.effect is not None:
             status = _status(entry, output)
-            ending.encoded = encode_result(result)  # nobody has it yet who could change it
             stored = ending.encoded if status is EffectStatus.SETTLED else None
             ending.transition = self._ledger.transition(attempt, status, note=attempt.operator, result=stored)
         if entry.limits.budgets:
             ending.charges = self._late_charges(attempt, entry, output, duration)
+        if not self._may_wait(ending) and not await self._written(ending):
+            _log_decided(attempt)
+        return self._finish(ending)
+
+    async def defer(self, attempt: Attempt, handle: JsonValue) -> ToolResult:
+        """End the first half of a call; what it costs besides a call is counted in the second."""
+        attempt.turn.refusals = 0
+        result = ToolResult(
+            ok=True, data=handle, warnings=attempt.warnings, meta=meta_of(attempt, self._elapsed(attempt))
+        )
+        ending = Ending(self._write_down, attempt, result, DEFERRED, encode_value(handle))
+        if attempt.effect is not None:
+            ending.encoded = encode_result(result)
+            ending.transition = self._ledger.transition(attempt, EffectStatus.SETTLED, result=ending.encoded)
         await self._write(ending)
         return self._finish(ending)
 
@@ -142,7 +158,8 @@ class Recorder:
         self.hand_over()
         tallies, self._tallies = self._tallies, {}
         by_tenant: dict[str, list[Charge]] = {}
-        for (tenant, scope), count in tallies.items():
+        for (tenant, tool_id, failure), count in tallies.items():
+            scope = f"{tool_id} {'ok' if failure is None else failure.value}"
             by_tenant.setdefault(tenant, []).append(Charge(name=TALLY, scope=scope, amount=count))
         try:
             for tenant, charges in by_tenant.items():
@@ -175,41 +192,48 @@ class Recorder:
         result = ToolResult(ok=False, error=error, meta=meta_of(attempt, self._elapsed(attempt)))
         if not attempt.began:
             attempt.refund()
-        ending = Ending(attempt, result, "executed" if attempt.began else "refused", NULL)
         status = EffectStatus.UNKNOWN if unknown or attempt.is_unresolved else None
-        ending.transition = self._ledger.transition(attempt, status, note="cancelled")
-        return ending
+        transition = self._ledger.transition(attempt, status, note="cancelled")
+        return Ending(
+            self._write_down, attempt, result, "executed" if attempt.began else "refused", transition=transition
+        )
 
     async def _write(self, ending: Ending) -> None:
-        ending.attempt.is_closed = True
-        if ending.transition is None:
-            self._waiting.append(ending)
-            if ending.charges:  # the next call's budget must see them
-                self.hand_over()
-                await self._store.flush()
-            elif len(self._waiting) >= MAX_WAITING:
-                self.hand_over()
-            return
+        if not self._may_wait(ending) and not await self._written(ending):
+            _log_decided(ending.attempt)
+
+    def _may_wait(self, ending: Ending) -> bool:
+        """Count the call as closed, and keep its end for later, if it has no reservation and nobody must see it now."""
+        attempt, error = ending.attempt, ending.result.error
+        attempt.is_closed = True
+        if attempt.effect is not None:
+            ending.effect_id = attempt.effect.effect_id
+        if attempt.entry is not None and ending.decision != DEFERRED:
+            tally = (attempt.turn.tenant, attempt.tool_id, None if error is None else error.type)
+            self._tallies[tally] = self._tallies.get(tally, 0) + 1
+        if ending.transition is not None:
+            return False
+        self._waiting.append(ending)
+        if not ending.charges and len(self._waiting) >= MAX_WAITING:
+            self.hand_over()
+        return not ending.charges
+
+    def _written(self, ending: Ending) -> Awaitable[object]:
+        """What is False in the end if its effect was decided elsewhere."""
         if self._waiting:
             self.hand_over()
-        if not await self._store.close(self._close(ending)):
-            log.warning("effect of call %s was decided elsewhere before it ended here", ending.attempt.call_id)
+        if ending.transition is None:  # it was handed over; the next call's budget must see what it has spent
+            return self._store.flush()
+        return self._store.close(ending)
 
     def hand_over(self) -> None:
         """Give the store what waits, in the order in which the calls ended."""
         while self._waiting:  # one by one: others may add at the same time, and one bad record must not cost the rest
             ending = self._waiting.popleft()
             try:
-                self._store.enqueue(self._close(ending))
+                self._store.enqueue(ending.closing())
             except Exception:
                 log.exception("the record of call %s could not be made", ending.attempt.call_id)
-
-    def _close(self, ending: Ending) -> Closing:
-        attempt, error = ending.attempt, ending.result.error
-        if attempt.entry is not None:
-            tally = (attempt.turn.tenant, f"{attempt.tool_id} {'ok' if error is None else error.type.value}")
-            self._tallies[tally] = self._tallies.get(tally, 0) + 1
-        return closing_of(ending, ids=self._ids, estimator=self._estimator)
 
     async def _spill(self, attempt: Attempt, output: Outcome) -> None:
         turn = attempt.turn
@@ -280,6 +304,10 @@ class Recorder:
 
     def _elapsed(self, attempt: Attempt) -> float:
         return round((self._clock.monotonic() - attempt.started) * 1_000_000) / 1000  # to the microsecond
+
+
+def _log_decided(attempt: Attempt) -> None:
+    log.warning("effect of call %s was decided elsewhere before it ended here", attempt.call_id)
 
 
 def _status(entry: Entry, output: Outcome) -> EffectStatus | None:

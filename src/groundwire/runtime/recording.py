@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from groundwire.contracts.canonical import JsonObject, canonical_json, digest_bytes, parse_json
 from groundwire.contracts.decisions import Deny
@@ -19,40 +21,60 @@ if TYPE_CHECKING:
     from groundwire.runtime.attempt import Attempt
 
 
+DEFERRED = "deferred"
+"""The decision about a call whose second half is a job's."""
+
 TOO_LARGE_KEPT = 1_000
 """Of arguments that were refused for their size, only this much is kept beside their hash."""
 
 
-class Ending:
+class Ending(Struct, eq=False):
     """How a call ended, before it is written down. `is_same_call` marks a call id that was closed before.
 
     The caller gets the result, and may change what is inside before the records are written. So they are made from
-    `body`, the JSON of the data, which nobody can change.
+    `body`, the JSON of the data, which nobody can change; or `encoded`, the JSON of it all, made before anybody had it.
     """
 
-    encoded = b""
+    write: Callable[[Ending], Closing]
+    attempt: Attempt
+    result: ToolResult
+    decision: str
+    body: bytes = b"null"
+    encoded: bytes = b""
     transition: Transition | None = None
     charges: tuple[Charge, ...] = ()
+    effect_id: str = ""
     is_same_call: bool = False
 
-    def __init__(self, attempt: Attempt, result: ToolResult, decision: str, body: bytes) -> None:
-        self.attempt = attempt
-        self.result = result
-        self.decision = decision
-        self.body = body
-        if result.intents or result.meta.details is not UNSET:
-            self.encoded = self.envelope()
+    def closing(self) -> Closing:
+        """Everything that must be written about it."""
+        return self.write(self)
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether there is more to say of it than of most calls."""
+        attempt, result = self.attempt, self.result
+        return bool(
+            not result.ok
+            or result.intents
+            or attempt.parent is not None
+            or attempt.confirmation is not None
+            or attempt.evidence
+            or attempt.variant
+            or not (attempt.turn.request_id or attempt.turn.run_id)
+        )
 
     def envelope(self) -> bytes:
         """The envelope as it was when the call ended."""
-        return self.encoded or encode_result(msgspec.structs.replace(self.result, data=msgspec.Raw(self.body)))
+        if self.encoded:
+            return self.encoded
+        return encode_result(replace(self.result, data=msgspec.Raw(self.body)))
 
     def output_hash(self) -> str:
         error = self.result.error
         if error is None:
-            # Where a reservation ends, the record is made before anybody has the result.
-            data = self.result.data if self.transition is not None else parse_json(self.body)
-            return sha256(self.body if type(data) is str else canonical_json(data)).hexdigest()
+            is_text = type(self.result.data) is str
+            return sha256(self.body if is_text else canonical_json(parse_json(self.body))).hexdigest()
         return digest_bytes(canonical_json(msgspec.to_builtins(error)))
 
 
@@ -64,19 +86,23 @@ def meta_of(
     notice: ConfirmationNotice | None = None,
     details: JsonObject | None = None,
 ) -> Meta:
-    turn = attempt.turn
-    return Meta(
+    meta = replace(
+        attempt.turn.form(attempt.tool_id, attempt.caller).meta,
         call_id=attempt.call_id,
         duration_ms=duration_ms,
-        registry_version=turn.surface.registry.version,
         replayed=replayed,
-        tool=attempt.tool_id,
-        session_id=turn.session_id or UNSET,
+    )
+    said = notice or details or attempt.evidence or attempt.variant or attempt.spilled or attempt.job_id
+    if attempt.parent is None and not said:
+        return meta
+    return replace(
+        meta,
         parent_call_id=attempt.parent.call_id if attempt.parent is not None else UNSET,
         confirmation=notice or UNSET,
         evidence=attempt.evidence or UNSET,
         variant=attempt.variant or UNSET,
         spilled=attempt.spilled or UNSET,
+        job=attempt.job_id or UNSET,
         details=details or UNSET,
     )
 
@@ -97,20 +123,20 @@ def refusal(attempt: Attempt, deny: Deny, duration_ms: float, notice: Confirmati
         errors = (ErrorInfo(type=deny.type, message=deny.message, retryable=deny.retryable, detail=deny.detail),)
     meta = meta_of(attempt, duration_ms, notice=notice)
     if deny.faults:
-        meta = msgspec.structs.replace(meta, error_paths=tuple(fault.pointer for fault in deny.faults))
+        meta = replace(meta, error_paths=tuple(fault.pointer for fault in deny.faults))
     return ToolResult(ok=False, errors=errors, warnings=attempt.warnings, meta=meta)
 
 
 def replayed(attempt: Attempt, stored: ToolResult, duration_ms: float) -> ToolResult:
     """The stored result, under this call's id. Its intents were applied the first time."""
-    meta = msgspec.structs.replace(
+    meta = replace(
         stored.meta,
         call_id=attempt.call_id,
         duration_ms=duration_ms,
         replayed=True,
         session_id=attempt.turn.session_id or UNSET,
     )
-    return msgspec.structs.replace(stored, meta=meta, intents=())
+    return replace(stored, meta=meta, intents=())
 
 
 def input_hash(attempt: Attempt) -> str:
@@ -119,66 +145,69 @@ def input_hash(attempt: Attempt) -> str:
 
 
 def closing_of(ending: Ending, *, ids: Ids, estimator: TokenEstimator) -> Closing:
-    """Everything that must be written about an ended call."""
-    attempt, result, decision = ending.attempt, ending.result, ending.decision
-    turn, error, confirmation = attempt.turn, result.error, attempt.confirmation
-    tenant, run_id, call_id, tool_id = turn.tenant, turn.run_id, attempt.call_id, attempt.tool_id
-    input_digest, duration_ms, is_executed = input_hash(attempt), result.meta.duration_ms, decision == "executed"
-    parent_call_id = attempt.parent.call_id if attempt.parent is not None else ""
+    attempt = ending.attempt
+    form = attempt.turn.form(attempt.tool_id, attempt.caller)
+    duration_ms, input_digest = ending.result.meta.duration_ms, input_hash(attempt)
     call = None
     if not ending.is_same_call:
         text = ending.body.decode()
-        call = CallRecord(
-            tenant=tenant,
-            session_id=turn.conversation_id,
-            call_id=call_id,
-            turn=turn.number,
-            run_id=run_id,
-            tool=tool_id,
+        call = replace(
+            form.call,
+            call_id=attempt.call_id,
             origin=attempt.call.origin,
-            caller=attempt.caller,
             raw=attempt.raw if attempt.step != "size" else attempt.raw[:TOO_LARGE_KEPT],
             input_digest=input_digest,
             result=ending.envelope(),
-            ok=result.ok,
-            error_type=error.type.value if error is not None else "",
             step=attempt.step,
-            executed=is_executed,
+            executed=ending.decision == "executed",
             duration_ms=duration_ms,
             chars=len(text),
             tokens=estimator.estimate(text),
-            effect_id=attempt.effect.effect_id if attempt.effect is not None else "",
-            parent_call_id=parent_call_id,
-            variant=attempt.variant,
+            effect_id=ending.effect_id,
             created_at=attempt.started_at,
         )
-    entry = AuditEntry(
+    entry = replace(
+        form.entry,
         id=ids.new("aud"),
-        tenant=tenant,
-        request_id=turn.request_id or run_id or call_id,
-        tool_name=tool_id,
+        call_id=attempt.call_id,
         input_hash=input_digest,
         output_hash=ending.output_hash(),
-        success=result.ok,
         duration_ms=duration_ms,
         created_at=to_iso(attempt.started_at),
-        error=_error_text(error) if error is not None else None,
-        session_id=turn.session_id,
-        call_id=call_id,
-        parent_call_id=parent_call_id,
-        run_id=run_id,
-        caller=attempt.caller,
-        actor=turn.actor,
-        decision=decision,
+        decision=ending.decision,
         reason=f"{attempt.step}: {attempt.operator}" if attempt.operator else attempt.step,
-        evidence=attempt.evidence,
-        intents=tuple(intent.type for intent in result.intents) if result.intents else (),
-        approver=confirmation.decided_by if confirmation is not None and is_executed else "",
         effect_key=attempt.key,
-        variant=attempt.variant,
-        registry_version=result.meta.registry_version,
     )
+    if ending.is_unusual:
+        call, entry = _unusual(ending, call, entry)
     return Closing(call=call, entry=entry, transition=ending.transition, charges=ending.charges)
+
+
+def _unusual(ending: Ending, call: CallRecord | None, entry: AuditEntry) -> tuple[CallRecord | None, AuditEntry]:
+    """The same with what most calls have not: a failure, a parent, a variant, evidence, wishes, somebody's agreement."""
+    attempt, result = ending.attempt, ending.result
+    error, confirmation = result.error, attempt.confirmation
+    parent_call_id = attempt.parent.call_id if attempt.parent is not None else ""
+    is_agreed = confirmation is not None and ending.decision in {"executed", DEFERRED}
+    if call is not None:
+        call = replace(
+            call,
+            ok=result.ok,
+            error_type=error.type.value if error is not None else "",
+            parent_call_id=parent_call_id,
+            variant=attempt.variant,
+        )
+    return call, replace(
+        entry,
+        request_id=entry.request_id or attempt.call_id,
+        success=result.ok,
+        error=_error_text(error) if error is not None else None,
+        parent_call_id=parent_call_id,
+        variant=attempt.variant,
+        evidence=attempt.evidence,
+        intents=tuple(intent.type for intent in result.intents),
+        approver=confirmation.decided_by if confirmation is not None and is_agreed else "",
+    )
 
 
 def _error_text(error: ErrorInfo) -> str:

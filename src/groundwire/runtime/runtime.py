@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import cached_property, partial
 from typing import Any, Self, TypeVar, Unpack
 
 import msgspec
@@ -19,7 +20,9 @@ from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json, parse_json
 from groundwire.contracts.errors import ConfigError, StoreError, StoreUnavailable
 from groundwire.contracts.events import TurnEnded
+from groundwire.contracts.jobs import JobHandler, Jobs
 from groundwire.contracts.keys import ApiKey
+from groundwire.contracts.messages import Item
 from groundwire.contracts.ports import Database, Store
 from groundwire.contracts.records import (
     Confirmation,
@@ -32,6 +35,7 @@ from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Registry
 from groundwire.runtime.arguments import check_called, kept_call, kept_id, raw_of
 from groundwire.runtime.attempt import Attempt, Caller
+from groundwire.runtime.background import NOTHING_LATE, TOOL_JOBS, BackgroundTools, Late, result_of
 from groundwire.runtime.context_window import context_usage, context_warning
 from groundwire.runtime.desk import Desk
 from groundwire.runtime.dispatcher import Dispatcher
@@ -78,6 +82,9 @@ class Runtime:
         self._recorder = Recorder(
             store=store, ledger=self._ledger, clock=self.clock, ids=self.ids, estimator=parts.estimator
         )
+        self._background: BackgroundTools | None = None
+        if parts.jobs is not None:
+            self._background = BackgroundTools(parts.jobs, sessions=self._sessions, store=store, ids=self.ids)
         self._desk = Desk(registry.version, store=store, clock=self.clock, ids=self.ids)
         self._dispatcher = self._make_dispatcher()
         self._is_open = False
@@ -103,6 +110,7 @@ class Runtime:
             ids=self.ids,
             threads=threads,
             resources=parts.resources,
+            background=self._background,
             on_step=parts.on_step,
             telemetry=parts.telemetry,
         )
@@ -121,8 +129,10 @@ class Runtime:
 
     async def close(self) -> None:
         """Write what is still waiting, and let go of the store."""
-        self._ledger.stop()
         try:
+            if self.parts.jobs is not None:
+                await self.parts.jobs.close()  # what it was working on is written before the store goes
+            self._ledger.stop()
             if self._is_open:
                 await self._recorder.flush()  # no head is noted: whoever closes need not have written anything
         finally:
@@ -185,6 +195,10 @@ class Runtime:
         if turn.intents:
             await self._sessions.apply_intents(turn)
 
+    def after_batch(self, turn: Turn) -> Awaitable[None] | None:
+        """The same, with nothing to wait for where nothing was wished for."""
+        return self.apply_intents(turn) if turn.intents else None
+
     async def carry(self, turn: Turn, call: ToolCall) -> tuple[ToolResult, Confirmation | None]:
         """A model's call inside a turn. With an approval, it waits for that one: the call is open, the result is none."""
         edited = await self._edited(turn, call.call_id) if turn.awaited else None
@@ -195,7 +209,7 @@ class Runtime:
             attempt = Attempt(turn, kept_call(call), "model", given_id=True)
             attempt.is_edited = True
             attempt.warn(f"The arguments were changed by the person who agreed, to {clip(attempt.raw, EDIT_CHARS)}.")
-        attempt.task = asyncio.current_task()
+        attempt.task = asyncio.current_task(turn.loop)
         result = await self._dispatcher.start(attempt)
         return result, attempt.confirmation if attempt.is_waiting else None
 
@@ -241,6 +255,36 @@ class Runtime:
         await self._flush()
         if not turn.is_paused:
             turn.emit(TurnEnded(session_id=turn.session_id, turn=turn.number, calls=turn.calls))
+
+    @property
+    def jobs(self) -> Jobs:
+        """Work for later, kept beside the store."""
+        if self.parts.jobs is None:
+            raise ConfigError("this runtime keeps no jobs", hint="Runtime(…, jobs=open_jobs(url))")
+        return self.parts.jobs
+
+    async def work(self, handlers: Mapping[str, JobHandler] | None = None) -> None:
+        """Carry out background calls in this process from now on, and jobs of these kinds, until closed."""
+        jobs, background = self.jobs, self._background
+        await self.open()
+        own: dict[str, JobHandler] = {}
+        if background is not None:
+            own[TOOL_JOBS] = partial(background.run, self._dispatcher.carry_on)
+        await jobs.start(own | dict(handlers or {}))
+
+    async def job_result(self, job_id: str, *, tenant: str = "default") -> ToolResult:
+        """What came of a background call; waits until it has ended, wherever it is carried out."""
+        return result_of(await self.jobs.wait(job_id, tenant=tenant))
+
+    @cached_property
+    def has_background_tools(self) -> bool:
+        return self._background is not None and any(tool.spec.policy.background for tool in self.registry)
+
+    async def late_results(self, items: Sequence[Item], *, tenant: str) -> Late:
+        """What has come of the background calls in a conversation since it was last told."""
+        if self._background is None or not self.has_background_tools:
+            return NOTHING_LATE
+        return await self._background.late(items, tenant)
 
     async def registry_version(self, session: str | None, *, tenant: str = "default") -> str:
         """The version whose tools a turn gets: that of its session, or the present one."""

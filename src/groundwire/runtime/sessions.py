@@ -106,7 +106,7 @@ class Sessions:
             if what in _TEXTS:
                 check_text(what, value)
             if what in _IDS and value:
-                check_id(what, str(value))
+                check_id(what.removesuffix("_id"), str(value))
 
     async def _begin(self, session: Session) -> tuple[Session, JsonObject | None]:
         """Clear what held for the last turn. A pending message is for the turn that takes it out of the store, alone."""
@@ -214,6 +214,10 @@ class Sessions:
             )
 
         turn.session = await self._change(turn.session, turned)
+
+    async def surface_of(self, version: str, options: TurnOptions) -> Surface:
+        """What that version of the registry offers under these options."""
+        return self._surface_for(await self._pinned(version), options)
 
     def surface(
         self,

@@ -25,8 +25,10 @@ class Entry:
         "guards",
         "in_mode",
         "is_action",
+        "is_background",
         "is_blocking",
         "is_guarded",
+        "is_keyed",
         "limits",
         "spec",
         "stored_budgets",
@@ -46,8 +48,12 @@ class Entry:
         callers = {caller for caller in CALLERS if allowed and is_callable_by(self.spec, caller)}
         self.callers = frozenset(callers - kept_from)
         self.in_mode = mode in self.spec.modes
+        """Who may call it here, unless the turn itself has something against it."""
         self.limits = limits
         self.is_action = self.spec.category is Category.ACTION
+        self.is_background = self.spec.policy.background
+        self.is_keyed = self.is_action or self.is_background
+        """Whether each of its calls has a key in the ledger."""
         blocking = self.spec.policy.blocking
         self.is_blocking = self.is_action if blocking is None else blocking
         """Whether a handler that is no coroutine gets a thread."""

@@ -18,6 +18,7 @@ from groundwire.contracts.events import Event
 from groundwire.contracts.intents import Intent
 from groundwire.contracts.messages import Message
 from groundwire.runtime.context_window import CONTEXT_WINDOW, context_warning
+from groundwire.runtime.forms import Form
 from groundwire.runtime.policies.loops import is_empty
 
 if TYPE_CHECKING:
@@ -142,6 +143,9 @@ class Turn:
         """Whether it will be taken up again, and so has not ended for its session."""
         self.awaited: dict[str, str] = {}
         """Open calls of this turn, and the approvals that they wait for."""
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """Where its run is, if it has one."""
+        self._forms: dict[tuple[str, str], Form] = {}
         self.take_entries: Callable[[], Appending | None] = _no_entries
         """What its run has yet to write, for the next reservation to take along."""
 
@@ -161,6 +165,24 @@ class Turn:
 
     def find(self, name: str) -> Entry | None:
         return self.surface.found.get(name) or self.surface.find(name) or self.extra.get(name)
+
+    def form(self, tool_id: str, caller: str) -> Form:
+        """For the records of that caller's calls of that tool."""
+        form = self._forms.get((tool_id, caller))
+        if form is None:
+            form = self._forms[tool_id, caller] = Form(
+                tool_id=tool_id,
+                caller=caller,
+                tenant=self.tenant,
+                session_id=self.session_id,
+                conversation_id=self.conversation_id,
+                turn=self.number,
+                run_id=self.run_id,
+                request_id=self.request_id,
+                actor=self.actor,
+                registry_version=self.surface.registry.version,
+            )
+        return form
 
     def show_state(self) -> None:
         """Let tools see the session's state as it is now; they can look, not touch."""
@@ -249,7 +271,7 @@ class Turn:
         identity = (record.tool, record.input_digest)
         if record.caller == "model":
             self.repeats[identity] = self.repeats.get(identity, 0) + 1
-        if entry is None or not record.executed:
+        if entry is None or not (record.executed or entry.is_background):
             return
         amounts = {"calls": 1.0, "tokens": float(record.tokens), "ms": record.duration_ms, "money": 0.0}
         for budget in entry.turn_budgets:

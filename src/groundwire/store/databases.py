@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 from groundwire.contracts.errors import StoreError
@@ -63,6 +64,7 @@ class SqlDatabase:
         await self._write(program)
 
 
+@lru_cache(maxsize=256)  # of programs, which say the same few over and over
 def _refuse_control(sql: str) -> None:
     if _CONTROLS.match(sql):
         raise StoreError("a statement must not begin or end transactions", hint="Use transact() for several together.")

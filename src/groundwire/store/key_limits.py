@@ -54,7 +54,7 @@ def take(spend: KeySpend, uses: Sequence[Use]) -> tuple[OverLimit | None, list[U
     if spend.must_fit and (over := _find_over(spend, current)) is not None:
         return over, current
     return None, [
-        Use(use.start, round(use.used + _amount(spend, limit), _DIGITS))
+        Use(use.start, max(0.0, round(use.used + _amount(spend, limit) - _back(spend, limit, use), _DIGITS)))
         for limit, use in zip(spend.limits, current, strict=True)
     ]
 
@@ -63,9 +63,25 @@ def _find_over(spend: KeySpend, uses: Sequence[Use]) -> OverLimit | None:
     full = [
         OverLimit(limit=limit, free_at=window_at(limit.window, max(use.start, spend.now))[1])
         for limit, use in zip(spend.limits, uses, strict=True)
-        if not _has_room(limit, use, _amount(spend, limit))
+        if not (_is_counted_already(spend, limit) or _has_room(limit, use, _needed(spend, limit)))
     ]
     return max(full, key=lambda over: over.free_at, default=None)
+
+
+def _is_counted_already(spend: KeySpend, limit: KeyLimit) -> bool:
+    return spend.is_expected and limit.unit == "requests"
+
+
+def _needed(spend: KeySpend, limit: KeyLimit) -> float:
+    return 0.0 if spend.is_expected else _amount(spend, limit)
+
+
+def _back(spend: KeySpend, limit: KeyLimit, use: Use) -> float:
+    """What was held; nothing where another window has begun since, which knows nothing of it."""
+    held = spend.held
+    if held is None or window_at(limit.window, held.at)[0] != use.start:
+        return 0.0
+    return {"tokens": held.tokens, "money": held.money}.get(limit.unit, 0.0)
 
 
 def _has_room(limit: KeyLimit, use: Use, amount: float) -> bool:

@@ -1,6 +1,6 @@
 """What happens inside a transaction: reservations, closings, decisions. Knows SQL, but neither queue nor connection."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.canonical import dump_json
@@ -64,6 +64,11 @@ class Links:
         self.newest: AuditHead | None = None
         """Of the records that were appended here."""
 
+    @property
+    def head(self) -> AuditHead | None:
+        """Where the chain ends, if that is known without looking."""
+        return self._head
+
     async def look(self) -> AuditHead:
         """Where the chain ends: read, and kept from being moved on by others, unless this transaction has done that."""
         if self._head is not None and self.newest is not None:
@@ -75,7 +80,11 @@ class Links:
         return self._head
 
     async def append(self, entry: AuditEntry) -> AuditRecord:
-        record = self._chain.link(self._head or await self.look(), entry)
+        return self.append_to(self._head or await self.look(), entry)
+
+    def append_to(self, head: AuditHead, entry: AuditEntry) -> AuditRecord:
+        """The same where the end is known."""
+        record = self._chain.link(head, entry)
         self.unwritten.append(audit_values(record))
         self._head = self.newest = AuditHead(seq=record.seq, hash=record.hash)
         return record
@@ -114,12 +123,13 @@ async def reserve(transaction: Transaction, reservation: Reservation) -> Reserve
     """Reserve a key together with its approval and charges, or leave all of them as they were."""
     if reservation.appending is not None and not await append_run(transaction, reservation.appending):
         return Overtaken()
-    if reservation.effect is not None and not reservation.confirmation_id and not reservation.charges:
-        return await _reserve_one(transaction, reservation)
+    effect = reservation.effect
+    if effect is not None and not reservation.confirmation_id and not reservation.charges:
+        return await _reserve_one(transaction, effect, reservation)
     await transaction.change("SAVEPOINT reservation")
     outcome: ReserveOutcome = Reserved()
-    if reservation.effect is not None:
-        outcome = await _reserve_one(transaction, reservation)
+    if effect is not None:
+        outcome = await _reserve_one(transaction, effect, reservation)
     if isinstance(outcome, Reserved) and outcome is not _ALREADY:
         outcome = await _spend(transaction, reservation)
         if not isinstance(outcome, Reserved):
@@ -128,9 +138,7 @@ async def reserve(transaction: Transaction, reservation: Reservation) -> Reserve
     return outcome
 
 
-async def _reserve_one(transaction: Transaction, reservation: Reservation) -> ReserveOutcome:
-    effect = reservation.effect
-    assert effect is not None  # noqa: S101 - for the type checker; whoever calls has looked
+async def _reserve_one(transaction: Transaction, effect: Effect, reservation: Reservation) -> ReserveOutcome:
     if await transaction.change(sql.INSERT_EFFECT, *effect_values(effect)):
         return _RESERVED
     return await _meet(transaction, effect, reservation)
@@ -143,15 +151,15 @@ async def append_run(transaction: Transaction, appending: Appending) -> bool:
     changes = run_changes(run, len(entries))
     if not await transaction.change(sql.UPDATE_RUN, run.tenant, run.run_id, run.entries, *changes):
         return False
-    await insert_run_entries(transaction, run, entries)
+    if entries:
+        await insert_run_entries(transaction, run, entries)
     return True
 
 
-async def insert_run_entries(transaction: Transaction, run: Run, entries: Sequence[RunEntry]) -> None:
+def insert_run_entries(transaction: Transaction, run: Run, entries: Sequence[RunEntry]) -> Awaitable[None]:
     if run.entries + len(entries) >= sql.ENTRIES_PER_RUN:
         raise StoreError(f"the run {run.run_id} has too many entries", hint="Begin another run in its session.")
-    if entries:
-        await transaction.change_many(sql.INSERT_RUN_ENTRY, run_entry_rows(run, entries))
+    return transaction.change_many(sql.INSERT_RUN_ENTRY, run_entry_rows(run, entries))
 
 
 def _key(holder: Effect | Transition) -> tuple[str, str, str]:
@@ -220,7 +228,8 @@ async def close(transaction: Transaction, links: Links, closings: Sequence[Closi
 
 
 async def close_one(transaction: Transaction, links: Links, closing: Closing) -> bool:
-    record = await links.append(closing.entry)
+    head = links.head
+    record = await links.append(closing.entry) if head is None else links.append_to(head, closing.entry)
     statements: list[tuple[str, Values]] = []
     if closing.call is not None:
         statements.append((sql.INSERT_CALL, call_values(record.seq, closing.call)))

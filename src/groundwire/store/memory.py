@@ -8,13 +8,10 @@ import threading
 from collections.abc import AsyncIterator, Iterable, Sequence
 from itertools import islice
 
-import msgspec
-
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import StoreError
-from groundwire.contracts.ports import Database, Store
+from groundwire.contracts.ports import CallEnd, Database, Store
 from groundwire.contracts.records import (
-    Agreement,
     AuditEntry,
     AuditHead,
     AuditRecord,
@@ -22,7 +19,6 @@ from groundwire.contracts.records import (
     Charge,
     Closing,
     Confirmation,
-    ConfirmationStatus,
     Effect,
     EffectStatus,
     NotApproved,
@@ -31,45 +27,39 @@ from groundwire.contracts.records import (
     Reservation,
     Reserved,
     ReserveOutcome,
-    Session,
-    SessionTotals,
     Taken,
     ToolSample,
     UnreadableRecord,
 )
 from groundwire.contracts.runs import Run, RunEntry
-from groundwire.store.memory_chain import MemoryChain
+from groundwire.store.memory_confirmations import MemoryConfirmations
 from groundwire.store.memory_effects import MemoryEffects
 from groundwire.store.memory_keys import MemoryKeys
+from groundwire.store.memory_records import MemoryRecords
 from groundwire.store.memory_runs import MemoryRuns
+from groundwire.store.memory_sessions import MemorySessions
 from groundwire.store.memory_tables import bound, page
-from groundwire.store.rules import is_approved, is_lapsed, is_open
+from groundwire.store.rules import is_lapsed
 
-_BLOB_BYTES = 64 * 1024 * 1024
 _MAX_CALLS = 4_000
 """What a call leaves behind, its row, its effect and its audit record, takes 2 to 3 KB."""
 _RESERVED = Reserved()
 
 
-class MemoryStore(MemoryKeys):
+class MemoryStore(MemorySessions, MemoryConfirmations, MemoryKeys):
     """The port `Store` in memory. Audit entries get their hashes when somebody asks for the chain or flushes."""
 
     def __init__(self, chain: Chain | None = None, max_rows: int = 10_000) -> None:
-        super().__init__(max(max_rows, 10))
-        self._lock = threading.RLock()  # loops in other threads may share it
         self._max_rows = max(max_rows, 10)
-        self._sessions: dict[tuple[str, str], Session] = {}
-        self._artifacts: dict[str, bytes] = {}
+        MemorySessions.__init__(self, self._max_rows)
+        MemoryConfirmations.__init__(self, self._max_rows)
+        MemoryKeys.__init__(self, self._max_rows)
+        self._lock = threading.RLock()  # loops in other threads may share it
         self._max_calls = min(self._max_rows, _MAX_CALLS)
-        self._calls: dict[tuple[str, str, str], CallRecord] = {}
         self._effects = MemoryEffects(self._max_calls)
         self._counters: dict[tuple[str, str, str], float] = {}
-        self._confirmations: dict[str, Confirmation] = {}
-        self._questions: dict[tuple[str, str, str, str], str] = {}
-        self._blobs: dict[tuple[str, str, str], bytes] = {}
-        self._blob_bytes = 0
         self._runs = MemoryRuns(self._max_rows)
-        self._audit = MemoryChain(chain or Chain(), self._max_calls)
+        self._records = MemoryRecords(chain or Chain(), self._max_calls)
         self._tables: Store | None = None
 
     @property
@@ -87,46 +77,6 @@ class MemoryStore(MemoryKeys):
         """Our rows stay, so that a test can look at them; an application's own tables go."""
         if self._tables is not None:
             await self._tables.shut()
-
-    # Sessions
-
-    async def load_session(self, tenant: str, session_id: str) -> Session | None:
-        return self._sessions.get((tenant, session_id))
-
-    async def create_session(self, session: Session) -> Session:
-        stored = self._sessions.setdefault((session.tenant, session.session_id), session)
-        bound(self._sessions, self._max_rows)
-        return stored
-
-    async def save_session(self, session: Session) -> bool:
-        key = (session.tenant, session.session_id)
-        stored = self._sessions.get(key)
-        if stored is None or stored.version != session.version:
-            return False
-        self._sessions[key] = msgspec.structs.replace(session, version=session.version + 1)
-        return True
-
-    async def list_sessions(self, tenant: str, *, before: str = "", limit: int = 50) -> list[Session]:
-        rows = (session for session in reversed(self._sessions.values()) if session.tenant == tenant)
-        return page(rows, lambda session: (session.session_id,), before, limit)
-
-    async def session_totals(self, tenant: str) -> SessionTotals:
-        sessions = [session for session in self._sessions.values() if session.tenant == tenant]
-        return SessionTotals(
-            total=len(sessions),
-            active=sum(session.status == "active" for session in sessions),
-            turns=sum(session.turns for session in sessions),
-            turns_tracked=sum(len(session.loop_history) for session in sessions),
-            calls=sum(session.calls for session in sessions),
-            peak_tokens=max((session.peak_tokens for session in sessions), default=0),
-        )
-
-    async def save_artifact(self, version: str, body: bytes) -> None:
-        self._artifacts.setdefault(version, body)
-        bound(self._artifacts, self._max_rows)
-
-    async def load_artifact(self, version: str) -> bytes | None:
-        return self._artifacts.get(version)
 
     # Effects
 
@@ -147,14 +97,13 @@ class MemoryStore(MemoryKeys):
                     return Taken(effect=held)
         approval: Confirmation | None = None
         if reservation.confirmation_id:
-            approval = self._confirmations.get(reservation.confirmation_id)
-            if approval is None or approval.tenant != reservation.tenant or not is_approved(approval, now):
+            approval = self._approval(reservation.tenant, reservation.confirmation_id, now)
+            if approval is None:
                 return NotApproved()
         if reservation.charges and (over := self._charge(reservation.tenant, reservation.charges)):
             return over
         if approval is not None:
-            spent = msgspec.structs.replace(approval, status=ConfirmationStatus.SPENT)
-            self._confirmations[approval.confirmation_id] = spent
+            self._spend(approval)
         if effect is not None:
             self._effects.put(effect)
         return _RESERVED
@@ -162,10 +111,14 @@ class MemoryStore(MemoryKeys):
     async def find_effect(self, tenant: str, tool: str, key: str, *, now: float) -> Effect | None:
         return self._effects.look_up((tenant, tool, key), now)
 
-    async def close(self, closing: Closing) -> bool:
+    async def close(self, end: CallEnd) -> bool:
         with self._lock:
-            self._record(closing)
-            return closing.transition is None or self._effects.apply(closing.transition)
+            end = self._charged(end)
+            if isinstance(end, Closing):
+                self._records.add(end)  # whoever has made it hears at once if it cannot be stored
+            else:
+                self._records.note(end)
+            return end.transition is None or self._effects.apply(end.transition)
 
     async def renew_leases(
         self, owner: str, keys: Sequence[tuple[str, str, str]], *, now: float, lease_until: float
@@ -182,7 +135,7 @@ class MemoryStore(MemoryKeys):
             raise StoreError("a decision about an effect needs a transition")
         if effect is None or not (effect.status == EffectStatus.UNKNOWN or is_lapsed(effect, transition.now)):
             return False
-        self._record(closing)
+        self._records.add(closing)
         self._effects.become((effect.tenant, effect.tool, effect.key), effect, transition, by=by)
         return True
 
@@ -207,19 +160,16 @@ class MemoryStore(MemoryKeys):
 
     # Calls and counts
 
-    def enqueue(self, closing: Closing) -> None:
+    def enqueue(self, end: CallEnd) -> None:
         with self._lock:
-            try:
-                self._record(closing)
-            except StoreError:
-                self._audit.refuse(closing.entry)
+            self._records.note(self._charged(end))
 
     async def flush(self) -> AuditHead:
         with self._lock:
-            return self._audit.flush()
+            return self._records.chain.flush()
 
     async def find_call(self, tenant: str, session_id: str, call_id: str) -> CallRecord | None:
-        return self._calls.get((tenant, session_id, call_id))
+        return self._records.calls.get((tenant, session_id, call_id))
 
     async def list_calls(
         self,
@@ -231,7 +181,7 @@ class MemoryStore(MemoryKeys):
         before: str = "",
         limit: int = 50,
     ) -> list[CallRecord]:
-        calls = reversed(self._calls.values())
+        calls = reversed(self._records.calls.values())
         rows = (call for call in calls if call.tenant == tenant and session_id in {None, call.session_id})
         return page(
             rows,
@@ -242,12 +192,12 @@ class MemoryStore(MemoryKeys):
         )
 
     async def tools_called(self, tenant: str) -> list[str]:
-        return sorted({call.tool for call in self._calls.values() if call.tenant == tenant})
+        return sorted({call.tool for call in self._records.calls.values() if call.tenant == tenant})
 
     async def tool_samples(self, tenant: str, tool: str, *, limit: int = 1000) -> list[ToolSample]:
         samples = (
             ToolSample(chars=call.chars, tokens=call.tokens, duration_ms=call.duration_ms)
-            for call in reversed(self._calls.values())
+            for call in reversed(self._records.calls.values())
             if call.tenant == tenant and call.tool == tool and call.executed
         )
         return list(islice(samples, limit))
@@ -262,77 +212,6 @@ class MemoryStore(MemoryKeys):
     async def add(self, tenant: str, charges: Sequence[Charge]) -> None:
         with self._lock:
             self._count(tenant, charges)
-
-    async def save_blob(self, tenant: str, session_id: str, ref: str, body: bytes, *, now: float) -> None:
-        replaced = self._blobs.pop((tenant, session_id, ref), b"")
-        self._blobs[tenant, session_id, ref] = body
-        self._blob_bytes += len(body) - len(replaced)
-        while len(self._blobs) > 1 and (self._blob_bytes > _BLOB_BYTES or len(self._blobs) > self._max_rows):
-            self._blob_bytes -= len(self._blobs.pop(next(iter(self._blobs))))
-
-    async def load_blob(self, tenant: str, session_id: str, ref: str) -> bytes | None:
-        return self._blobs.get((tenant, session_id, ref))
-
-    # Confirmations
-
-    async def find_confirmation(
-        self, tenant: str, session_id: str, tool: str, input_digest: str, *, now: float
-    ) -> Confirmation | None:
-        # The same question is not asked twice while it is open, so only the newest can be.
-        found = self._confirmations.get(self._questions.get((tenant, session_id, tool, input_digest), ""))
-        return found if found is not None and is_open(found, now) else None
-
-    async def create_confirmation(self, confirmation: Confirmation) -> Confirmation:
-        question = (confirmation.tenant, confirmation.session_id, confirmation.tool, confirmation.input_digest)
-        found = await self.find_confirmation(*question, now=confirmation.created_at)
-        if found is not None:
-            return found
-        self._confirmations[confirmation.confirmation_id] = confirmation
-        self._questions.pop(question, None)
-        self._questions[question] = confirmation.confirmation_id
-        bound(self._confirmations, self._max_rows)
-        bound(self._questions, self._max_rows)
-        return confirmation
-
-    async def get_confirmation(self, tenant: str, confirmation_id: str) -> Confirmation | None:
-        found = self._confirmations.get(confirmation_id)
-        return found if found is not None and found.tenant == tenant else None
-
-    async def decide_confirmation(
-        self,
-        tenant: str,
-        confirmation_id: str,
-        status: ConfirmationStatus,
-        *,
-        by: str,
-        note: str,
-        now: float,
-        entry: AuditEntry | None = None,
-        instead: Agreement | None = None,
-    ) -> bool:
-        found = await self.get_confirmation(tenant, confirmation_id)
-        if found is None or found.status != ConfirmationStatus.PENDING or found.expires_at <= now:
-            return False
-        decided = msgspec.structs.replace(found, status=status, decided_at=now, decided_by=by, note=note)
-        if instead is not None:
-            decided = msgspec.structs.replace(
-                decided, arguments=instead.arguments, input_digest=instead.input_digest, edited=True
-            )
-            binding = (tenant, found.session_id, found.tool)
-            self._questions.pop((*binding, found.input_digest), None)  # nobody agreed to the original arguments
-            self._questions[*binding, instead.input_digest] = confirmation_id
-        self._confirmations[confirmation_id] = decided
-        if entry is not None:
-            self._audit.append(entry)
-        return True
-
-    async def list_confirmations(
-        self, tenant: str, *, status: ConfirmationStatus | None = None, before: str = "", limit: int = 50
-    ) -> list[Confirmation]:
-        rows = (found for found in reversed(self._confirmations.values()) if found.tenant == tenant)
-        return page(
-            rows, lambda found: (found.confirmation_id,), before, limit, lambda found: status in {None, found.status}
-        )
 
     # Runs
 
@@ -361,20 +240,20 @@ class MemoryStore(MemoryKeys):
     # The audit chain
 
     async def audit_records(self, *, after: int = 0) -> AsyncIterator[AuditRecord | UnreadableRecord]:
-        for record in self._audit.records():
+        for record in self._records.chain.records():
             if record.seq > after:
                 yield record
 
     async def list_audit(self, tenant: str, *, before: int = 0, limit: int = 50) -> list[AuditRecord]:
-        records = reversed(self._audit.records())
+        records = reversed(self._records.chain.records())
         wanted = (record for record in records if record.entry.tenant == tenant and (not before or record.seq < before))
         return list(islice(wanted, limit))
 
     async def audit_head(self) -> AuditHead:
-        return self._audit.link()
+        return self._records.chain.link()
 
     async def prune_audit(self, *, created_before: str, entry: AuditEntry) -> int:
-        return self._audit.prune(created_before, entry)
+        return self._records.chain.prune(created_before, entry)
 
     # Inside
 
@@ -395,12 +274,10 @@ class MemoryStore(MemoryKeys):
             self._counters[counter] = self._counters.get(counter, 0.0) + charge.amount
         bound(self._counters, self._max_rows)
 
-    def _record(self, closing: Closing) -> None:
-        self._audit.append(closing.entry)
-        call = closing.call
-        if call is not None:
-            self._calls.setdefault((call.tenant, call.session_id, call.call_id), call)
-            if len(self._calls) > self._max_calls:
-                bound(self._calls, self._max_calls)
-        if closing.charges:
-            self._count(closing.entry.tenant, closing.charges)
+    def _charged(self, end: CallEnd) -> CallEnd:
+        """The next call's budget must see what this one has spent."""
+        if not end.charges:
+            return end
+        closing = end.closing()
+        self._count(closing.entry.tenant, closing.charges)
+        return closing

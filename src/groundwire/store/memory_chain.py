@@ -43,11 +43,9 @@ class MemoryChain:
         if not self._unlinked:
             return self._head
         entries, self._unlinked = self._unlinked, []
-        last: AuditHead | AuditRecord = self._head
-        for entry, encoded in entries:
-            last = self._chain.link_encoded(last, entry, encoded)
-            self._records[last.seq] = last
-        self._head = AuditHead(seq=last.seq, hash=last.hash)
+        records = self._chain.link_all(self._head, entries)
+        self._records.update({record.seq: record for record in records})
+        self._head = AuditHead(seq=records[-1].seq, hash=records[-1].hash)
         if len(self._records) > self._max_rows:
             self._make_room()
         return self._head

@@ -8,7 +8,7 @@ from groundwire.contracts.errors import StoreError
 from groundwire.contracts.keys import ApiKey, KeySpend, OverLimit
 from groundwire.contracts.records import AuditEntry
 from groundwire.store.key_limits import UNUSED, Use, take, usage_at
-from groundwire.store.memory_chain import MemoryChain
+from groundwire.store.memory_records import MemoryRecords
 from groundwire.store.memory_tables import page
 from groundwire.store.rules import key_exists
 
@@ -16,7 +16,7 @@ from groundwire.store.rules import key_exists
 class MemoryKeys:
     """The port `KeyStore` in memory."""
 
-    _audit: MemoryChain
+    _records: MemoryRecords
 
     def __init__(self, max_keys: int) -> None:
         self._max_keys = max_keys
@@ -56,7 +56,7 @@ class MemoryKeys:
     def _changed(self, entry: AuditEntry | None) -> None:
         self._key_changes += 1
         if entry is not None:
-            self._audit.append(entry)
+            self._records.chain.append(entry)
 
     async def keys_version(self) -> int:
         return self._key_changes

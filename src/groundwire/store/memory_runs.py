@@ -103,7 +103,9 @@ class MemoryRuns:
 
     def _put(self, key: Key, kept: _Kept, entries: Sequence[RunEntry]) -> None:
         kept.entries += entries
-        size = sum([len(entry.body) for entry in entries])
+        size = 0
+        for entry in entries:
+            size += len(entry.body)
         kept.size += size
         self._bytes += size
         if kept.newest.outcome and kept.is_spent:

@@ -23,7 +23,8 @@ class SqlRuns(SqlAccess):
         async def change(transaction: Transaction, _: Links) -> bool:
             if not await transaction.change(sql.INSERT_RUN, *head):
                 return False
-            await ledger.insert_run_entries(transaction, run, entries)
+            if entries:
+                await ledger.insert_run_entries(transaction, run, entries)
             return True
 
         if not await self._change(change, durable=True):
@@ -35,7 +36,7 @@ class SqlRuns(SqlAccess):
         async def change(transaction: Transaction, _: Links) -> bool:
             return await ledger.append_run(transaction, appending)
 
-        return bool(await self._see_through(Work(change=change, durable=True, has_happened=True)))
+        return bool(await self._see_through(Work(change=change, durable=True, tells=True)))
 
     async def load_run(self, tenant: str, run_id: str) -> Run | None:
         rows = await self._reader.fetch(sql.SELECT_RUN, tenant, run_id)

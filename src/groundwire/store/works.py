@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.keys import KeySpend
 from groundwire.contracts.records import Closing, Reservation
@@ -15,49 +17,31 @@ Change: TypeAlias = Callable[[Transaction, Links], Awaitable[Any]]
 """A write that is neither a reservation nor a closing."""
 
 
-class Work:
+class Work(Struct, eq=False, kw_only=True):
     """Exactly one of reservation, closing, change and spend, or none of them: then it is a mere barrier.
 
-    `has_happened`: it tells of something that cannot be taken back, and is written even when its caller has gone.
+    `tells`: it tells of something that cannot be taken back, and is written even when its caller has gone.
     """
 
-    __slots__ = (
-        "change",
-        "closing",
-        "durable",
-        "error",
-        "future",
-        "has_happened",
-        "is_barrier",
-        "is_done",
-        "outcome",
-        "place",
-        "reservation",
-        "spend",
-    )
+    reservation: Reservation | None = None
+    closing: Closing | None = None
+    change: Change | None = None
+    spend: KeySpend | None = None
+    durable: bool = False
+    tells: bool = False
+    place: int = 0
+    outcome: Any = None
+    error: GroundwireError | None = None
+    future: asyncio.Future[Any] | None = None
+    is_done: bool = False
 
-    def __init__(
-        self,
-        *,
-        reservation: Reservation | None = None,
-        closing: Closing | None = None,
-        change: Change | None = None,
-        spend: KeySpend | None = None,
-        durable: bool = False,
-        has_happened: bool = False,
-    ) -> None:
-        self.reservation = reservation
-        self.closing = closing
-        self.change = change
-        self.spend = spend
-        self.durable = durable
-        self.has_happened = has_happened or closing is not None or (spend is not None and not spend.must_fit)
-        self.is_barrier = reservation is None and closing is None and change is None and spend is None
-        self.place = 0
-        self.outcome: Any = None
-        self.error: GroundwireError | None = None
-        self.future: asyncio.Future[Any] | None = None
-        self.is_done = False
+    @property
+    def has_happened(self) -> bool:
+        return self.tells or self.closing is not None or (self.spend is not None and not self.spend.must_fit)
+
+    @property
+    def is_barrier(self) -> bool:
+        return self.closing is None and self.reservation is None and self.change is None and self.spend is None
 
     @property
     def is_plain(self) -> bool:
@@ -75,15 +59,21 @@ class Work:
     def takes_deferred(self) -> bool:
         return self.closing is not None or self.is_barrier
 
-    async def apply(self, transaction: Transaction, links: Links) -> None:
+    def apply(self, transaction: Transaction, links: Links) -> Awaitable[Any]:
+        """What gives its outcome."""
         if self.closing is not None:
-            self.outcome = await ledger.close_one(transaction, links, self.closing)
-        elif self.reservation is not None:
-            self.outcome = await ledger.reserve(transaction, self.reservation)
-        elif self.change is not None:
-            self.outcome = await self.change(transaction, links)
-        elif self.spend is not None:
-            (self.outcome,) = await key_counts.spend_all(transaction, [self.spend])
+            return ledger.close_one(transaction, links, self.closing)
+        if self.reservation is not None:
+            return ledger.reserve(transaction, self.reservation)
+        if self.change is not None:
+            return self.change(transaction, links)
+        return self._apply_rest(transaction)
+
+    async def _apply_rest(self, transaction: Transaction) -> Any:
+        if self.spend is not None:
+            (refusal,) = await key_counts.spend_all(transaction, [self.spend])
+            return refusal
+        return None
 
     def wake(self) -> None:
         """Tell the caller, unless it has gone."""
@@ -104,6 +94,7 @@ class Batch:
     """
 
     def __init__(self, works: Sequence[Work], deferred: Sequence[Closing], written: int) -> None:
+        self.outcome = None
         self._works = works
         self._deferred = deferred
         self._written = written
@@ -125,7 +116,7 @@ class Batch:
                 work.outcome = refusal
         for work in self._works:
             if work.closing is None and work.spend is None and not work.is_plain:
-                await work.apply(transaction, links)
+                work.outcome = await work.apply(transaction, links)
         await self._close(transaction, links)
 
     async def _close(self, transaction: Transaction, links: Links) -> None:

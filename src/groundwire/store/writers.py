@@ -105,7 +105,7 @@ class Writer:
         transaction = await self._engine.begin(durable=durable, single=wanted.is_plain)
         links = Links(transaction, self._chain, self._head)
         try:
-            await wanted.apply(transaction, links)
+            wanted.outcome = await wanted.apply(transaction, links)
             if links.unwritten:
                 await links.write()
             if is_barrier:
@@ -145,7 +145,7 @@ class Writer:
     async def _attempt_cleaned(self, work: Work) -> None:
         try:
             await self._attempt(work, 0)
-        except Exception as error:
+        except Exception as error:  # a database names what it cannot keep in words of its own
             if work.closing is None or isinstance(self._explain(error), StoreUnavailable):
                 raise
             work.closing = storable(work.closing)

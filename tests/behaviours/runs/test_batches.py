@@ -9,7 +9,7 @@ from groundwire.testing import Answer, Ask
 from tests.behaviours.runs.stage import UPSTREAMS, events_of, staged, verdicts
 
 
-@pytest.mark.requirement("C-036")
+@pytest.mark.requirement("C-036", "OQ-24")
 @pytest.mark.parametrize("how", ["whole", "streamed"])
 @pytest.mark.parametrize("upstream", UPSTREAMS)
 async def test_calls_that_only_look_run_together(upstream, how):
@@ -70,7 +70,7 @@ async def test_an_action_that_fails_does_not_keep_the_next_from_running(upstream
         assert result.outcome == Outcome.COMPLETED
 
 
-@pytest.mark.requirement("C-030", "C-032", "C-034", "C-036")
+@pytest.mark.requirement("C-001", "C-030", "C-032", "C-034", "C-036")
 async def test_each_step_sends_the_whole_conversation_and_the_tools_in_the_openai_dialect():
     @tool(category="retrieval")
     def look(word: str) -> str:
@@ -95,6 +95,7 @@ async def test_each_step_sends_the_whole_conversation_and_the_tools_in_the_opena
         assert {**second, "messages": first["messages"]} == first
 
 
+@pytest.mark.requirement("OQ-25")
 @pytest.mark.parametrize("upstream", UPSTREAMS)
 async def test_events_come_in_order_and_streamed_text_is_the_answer(upstream):
     @tool(category="retrieval")

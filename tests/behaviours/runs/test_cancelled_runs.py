@@ -7,7 +7,7 @@ import pytest
 
 from groundwire import Outcome, tool
 from groundwire.testing import Answer, Ask, Fault, FaultKind, ModelFaults
-from tests.behaviours.runs.stage import REMOTE, UPSTREAMS, staged
+from tests.behaviours.runs.stage import REMOTE, UPSTREAMS, events_of, staged
 
 
 async def outcome_of(agent, run_id):
@@ -90,3 +90,57 @@ async def test_whoever_stops_listening_stops_the_run(upstream, last):
         # A call that was begun is done or cancelled, as it happened to be; one that had ended stays done.
         assert len(booked) <= len(asked) <= 1
         assert booked == ["Nonna's"] or last != "call.finished"
+
+
+@pytest.mark.parametrize("category", ["retrieval", "action"])
+@pytest.mark.parametrize("beside", [(), (Ask("look", {"word": "sky"}),)])
+async def test_a_tool_that_cancels_its_own_task_cancels_the_run_and_each_call_has_a_result(category, beside):
+    @tool(category=category)
+    async def give_up() -> str:
+        """Give up."""
+        asyncio.current_task().cancel()
+        await asyncio.sleep(0)
+        return "never"
+
+    @tool(category="retrieval")
+    def look(word: str) -> str:
+        """Look a word up."""
+        return "blue"
+
+    async with staged("in-process", Answer(calls=(Ask("give_up", {}), *beside)), "Done.") as stage:
+        agent = stage.agent(tools=[give_up, look])
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.create_task(agent.run("Go."))
+        run_id = await newest_run(agent)
+        assert await outcome_of(agent, run_id) == Outcome.CANCELLED
+        resumed = await agent.resume(run_id)
+        assert resumed.outcome == Outcome.COMPLETED
+        called = [item.call.call_id for item in resumed.history if item.kind == "call"]
+        assert [item.call_id for item in resumed.history if item.kind == "result"] == called
+        assert (await agent.replay(run_id)).differences == ()
+
+
+@pytest.mark.parametrize("how", ["whole", "streamed"])
+@pytest.mark.parametrize("moment", range(12))
+async def test_a_run_that_is_cancelled_at_any_moment_is_finished_later_and_acts_once(how, moment):
+    booked = []
+
+    @tool(category="action")
+    async def book(place: str) -> str:
+        """Book a table."""
+        booked.append(place)
+        await asyncio.sleep(0)
+        return place
+
+    async with staged("in-process", *[Answer(calls=(Ask("book", {"place": "Nonna"}),)), "Done."] * 2) as stage:
+        agent = stage.agent(tools=[book])
+        running = asyncio.create_task(events_of(agent, "Go.", how, run_id="r"))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.wait((running,))
+        result = await agent.run_once("r", "Go.")
+        assert (result.outcome, booked) == (Outcome.COMPLETED, ["Nonna"])
+        called = [item.call.call_id for item in result.history if item.kind == "call"]
+        assert [item.call_id for item in result.history if item.kind == "result"] == called
+        assert (await agent.replay("r")).differences == ()

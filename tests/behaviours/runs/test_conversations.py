@@ -63,7 +63,11 @@ async def test_a_run_without_anything_to_answer_is_refused():
         ("", None, "the prompt says nothing"),
         (" \n", None, "the prompt says nothing"),
         ([], None, "the prompt says nothing"),
+        (say("user", " "), None, "the prompt says nothing"),
         (7, None, "a prompt cannot hold 7"),
+        (b"Go.", None, "a prompt is text, not bytes"),
+        (bytearray(b"Go."), None, "a prompt is text, not bytes"),
+        ("Go.", 7, "a history cannot be 7"),
         (["Look:", {"url": "x"}], None, "a prompt cannot hold {'url': 'x'}"),
         ("Go.", ["Hello."], "a history cannot hold 'Hello.'"),
         (say("assistant", "Go."), None, "a prompt is what the user says, not the assistant"),
@@ -188,6 +192,10 @@ async def test_a_file_is_attached_by_its_path_or_its_address(tmp_path):
         attach(PNG)
     with pytest.raises(GroundwireError, match=r"nowhere\.png cannot be read: No such file or directory(?: \(|$)"):
         attach(tmp_path / "nowhere.png")
+    with pytest.raises(GroundwireError, match=r"^'a\\x00b' is no path: embedded null byte(?: \(|$)"):
+        attach("a\0b")
+    with pytest.raises(GroundwireError, match=r"^7 cannot be attached(?: \(|$)"):
+        attach(7)
 
 
 async def test_several_agents_share_a_runtime_and_its_sessions():

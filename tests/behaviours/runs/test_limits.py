@@ -1,11 +1,14 @@
 """What a run may use up at most, on both sides of each edge."""
 
+import asyncio
+
 import msgspec
 import pytest
 
 from groundwire import Agent, GroundwireError, Outcome, RunLimits, tool
+from groundwire.contracts.runs import decode_entry
 from groundwire.testing import Answer, Ask, FakeClock, Fault, FaultKind, ModelFaults, runtime_for
-from tests.behaviours.runs.stage import UPSTREAMS, staged, verdicts
+from tests.behaviours.runs.stage import UPSTREAMS, events_of, staged, verdicts
 from tests.behaviours.runs.tools import make_tools
 
 MAX_BYTES = 200_000
@@ -38,6 +41,7 @@ def test_the_usual_limits_are_fifty_steps_and_two_repairs():
         "max_seconds": None,
         "max_tokens": None,
         "max_cost": None,
+        "max_context_tokens": 1_000_000,
         "max_repairs": 2,
     }
 
@@ -49,6 +53,7 @@ def test_the_usual_limits_are_fifty_steps_and_two_repairs():
         ({"max_seconds": 0}, "limits.max_seconds: it must be a number more than 0, at most 1 000 000 000"),
         ({"max_tokens": 0}, "limits.max_tokens: it must be a whole number more than 0"),
         ({"max_cost": 0}, "limits.max_cost: it must be a number more than 0, at most 1 000 000 000"),
+        ({"max_context_tokens": 0}, "limits.max_context_tokens: it must be a whole number more than 0"),
         ({"max_repairs": -1}, "limits.max_repairs: it must be a whole number at least 0"),
         ({"max_turns": 5}, "limits.max_turns: there is no such name"),
         (RunLimits(max_steps=0), "limits.max_steps: it must be a whole number at least 1"),
@@ -140,6 +145,33 @@ async def test_tokens_are_counted_before_the_next_request(upstream, more, outcom
         assert result.outcome == outcome
 
 
+@pytest.mark.requirement("B-166")
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+@pytest.mark.parametrize(("more", "outcome"), [(0, Outcome.TOKEN_LIMIT), (1, Outcome.COMPLETED)])
+async def test_a_conversation_that_fills_the_context_is_not_sent_again(upstream, more, outcome):
+    async with staged(upstream, kept(50)) as stage:
+        used = (await stage.agent(tools=[keep]).run("Go.", limits={"max_steps": 1})).usage
+    limits = {"max_context_tokens": used.input + used.output + more}
+    async with staged(upstream, kept(50), "Done.") as stage:
+        result = await stage.agent(tools=[keep], limits=limits).run("Go.")
+        assert (result.outcome, len(stage.script.asked)) == (outcome, 1 + more)
+
+
+@pytest.mark.requirement("B-166")
+@pytest.mark.parametrize(("more", "outcome"), [(0, Outcome.TOKEN_LIMIT), (1, Outcome.COMPLETED)])
+async def test_a_session_whose_context_is_full_is_asked_nothing_more(more, outcome):
+    async with runtime_for(keep) as runtime, staged("in-process", kept(50), "Hello.", "Done.") as stage:
+        agent = stage.agent(runtime=runtime)
+        last = (await agent.run("Go.", session="s")).events[-1].usage
+        counted = _last_usage(await runtime.store.session_entries("default", "s"))
+        assert counted < last.total
+        result = await agent.run("And now?", session="s", limits={"max_context_tokens": counted + more})
+        assert (result.outcome, len(stage.script.asked)) == (outcome, 2 + more)
+        assert (await agent.replay(result.run_id)).differences == ()
+        other = await stage.agent(runtime=runtime).run("Hello?", limits={"max_context_tokens": counted})
+        assert other.outcome == Outcome.COMPLETED
+
+
 @pytest.mark.parametrize(("seconds", "outcome"), [(59, Outcome.COMPLETED), (60, Outcome.TIME_LIMIT)])
 async def test_time_is_looked_at_before_the_next_request(seconds, outcome):
     clock = FakeClock()
@@ -152,15 +184,21 @@ async def test_time_is_looked_at_before_the_next_request(seconds, outcome):
 
 
 @pytest.mark.parametrize("upstream", ["openai-chat", "openai-responses", "anthropic", "gemini"])
-@pytest.mark.parametrize("how", ["run", "stream"])
+@pytest.mark.parametrize("how", ["whole", "streamed"])
 async def test_a_request_does_not_outlast_the_time_that_is_left(upstream, how):
-    silent = ModelFaults(at={0: Fault(kind=FaultKind.TIMEOUT)})
+    silent, clock = ModelFaults(at={0: Fault(kind=FaultKind.TIMEOUT)}), FakeClock()
     async with staged(upstream, faults=silent) as stage:
-        agent = stage.agent(limits={"max_seconds": 0.05})
-        if how == "run":
-            assert (await agent.run("Go.")).outcome == Outcome.TIME_LIMIT
-        else:
-            assert [event async for event in agent.stream("Go.")][-1].outcome == Outcome.TIME_LIMIT
+        agent = stage.agent(limits={"max_seconds": 60}, clock=clock)
+        running = asyncio.create_task(events_of(agent, "Go.", how))
+        await clock.until_asleep()
+        while not stage.bodies:  # noqa: ASYNC110 - the simulator tells nobody when it was asked
+            await asyncio.sleep(0)
+        clock.advance(59)
+        await asyncio.sleep(0)
+        assert not running.done()
+        clock.advance(1)
+        assert (await running)[-1].outcome == Outcome.TIME_LIMIT
+        assert clock.sleepers == 0
 
 
 @pytest.mark.parametrize("repairs", [0, 1, 2, 3])
@@ -188,3 +226,10 @@ async def test_the_cost_of_a_run_is_the_sum_of_its_replies():
     async with staged("in-process", kept(50), "Done.", "Done.") as stage:
         assert (await stage.agent(tools=[keep], price=price).run("Go.")).cost == 0.5
         assert (await stage.agent(tools=[keep]).run("Go.")).cost is None
+
+
+def _last_usage(session):
+    replies = [
+        body.reply for run in session.values() for entry in run if (body := decode_entry(entry.body)).kind == "answered"
+    ]
+    return replies[-1].usage.input + replies[-1].usage.output

@@ -81,7 +81,7 @@ SIGNATURE = {"google": {"thought_signature": "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YW
         pytest.param(
             "assistant_tool_calls_reasoning_content_empty_if_missing",
             {"reasoning_content": ""},
-            marks=pytest.mark.requirement("C-173", "C-175", "C-208"),
+            marks=pytest.mark.requirement("C-173", "C-175", "C-208", "OQ-31"),
         ),
         pytest.param(
             "assistant_tool_calls_signature_skip_validator_if_missing",

@@ -1,5 +1,7 @@
 """Two records of a run side by side, also where they are long and nothing fits."""
 
+import sys
+
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem
 from groundwire.contracts.records import CallRecord
@@ -49,6 +51,32 @@ def test_many_calls_of_which_none_is_the_same_are_compared_in_one_go():
     differences = found(one, other)
     assert len(differences) == count
     assert differences[-1] == ("call_changed", "look", [count - 1], [2 * count - 1])
+
+
+def test_twice_as_many_calls_are_twice_the_work():
+    few, many = (_lines_run(count) for count in (200, 400))
+    assert few > 200
+    assert many < 2.2 * few
+
+
+def _lines_run(count):
+    """How many lines of Python it takes to compare so many calls of which none is the same."""
+    one = trace(asking(1, *(("look", f"[{number}]") for number in range(count))))
+    other = trace(asking(1, *(("look", f"[{count + number}]") for number in range(count))))
+    lines = 0
+
+    def count_lines(_frame, event, _argument):
+        nonlocal lines
+        lines += event == "line"
+        return count_lines
+
+    before = sys.gettrace()
+    sys.settrace(count_lines)
+    try:
+        found(one, other)
+    finally:
+        sys.settrace(before)
+    return lines
 
 
 def test_a_change_of_the_plan_is_told_once_while_it_holds():

@@ -39,7 +39,7 @@ async def test_what_was_said_earlier_is_sent_to_the_model_and_not_stored_again()
     assert [result.text for result in results] == [f"{2 * turn + 1} items" for turn in range(12)]
     assert [len(result.items) for result in results] == [2] * 12
     sizes = [len((await beginning(agent, result.run_id))[0]) for result in results]
-    assert sizes[11] - sizes[1] == 1  # each names the run before it; the number of the turn has two digits
+    assert sizes[11] - sizes[1] == 2  # each names the run before it; its turn, and the tokens so far, have a digit more
 
 
 async def test_a_paused_run_goes_on_with_the_conversation_as_it_was():

@@ -100,10 +100,19 @@ def test_a_fingerprint_depends_on_every_item_and_on_where_one_ends(said, place):
         assert whole != fingerprint(changed)
 
 
+@given(st.lists(st.text(max_size=9), max_size=6), st.integers(0, 6))
+def test_a_fingerprint_is_the_same_whichever_items_came_together(texts, place):
+    items = [say("user", text) for text in texts]
+    prints = Fingerprints()
+    prints.add(items[:place])
+    prints.add(items[place:])
+    assert prints.take("plan") == fingerprint(items)
+
+
 def fingerprint(items):
     prints = Fingerprints()
     for item in items:
-        prints.add(item)
+        prints.add([item])
     return prints.take("plan")
 
 

@@ -85,6 +85,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 MODE_SOFT_MS = {"voice": 800, "text": 2_000}
 MODE_HARD_MS = {"voice": 5_000, "text": 15_000}
+BACKGROUND_HARD_MS = 3_600_000
+"""Nobody waits for a background tool, but no call lasts for ever."""
 VOICE_TARGET_MS = 1_000
 MODE_BUDGETS: dict[str, tuple[Budget, ...]] = {
     "voice": (Budget(name="retrieval", max=2, category=Category.RETRIEVAL), Budget(name="calls", max=3)),
@@ -106,6 +108,8 @@ def resolve_limits(
     if soft is None and mode == "voice":
         soft = VOICE_TARGET_MS
     values: dict[str, Any] = {"soft_ms": soft, "hard_ms": MODE_HARD_MS[mode], "confirm": spec.requires_confirmation}
+    if spec.policy.background:
+        values |= {"soft_ms": None, "hard_ms": BACKGROUND_HARD_MS}
     budgets = {(budget.name, budget.by): budget for budget in MODE_BUDGETS[mode]}
     gates: list[str | Gate] = []
     tool_limits = _limits_of(spec.policy)

@@ -62,11 +62,15 @@ async def _one_by_one(execute: Execute, turn: Turn, batch: Batch, places: Iterab
 async def _together(execute: Execute, turn: Turn, batch: Batch, settings: RunSettings) -> None:
     try:
         async with asyncio.TaskGroup() as group:
-            for place in batch.others:
-                group.create_task(_one_by_one(execute, turn, batch, (place,), settings))
-            group.create_task(_one_by_one(execute, turn, batch, batch.actions, settings))
+            tasks = [
+                group.create_task(_one_by_one(execute, turn, batch, places, settings))
+                for places in (*((place,) for place in batch.others), batch.actions)
+            ]
     except BaseExceptionGroup as failures:  # only a store can fail here, and one reason is enough
         raise failures.exceptions[0] from None
+    # A tool can cancel its own task: a group takes no notice of that, and a result would be missing.
+    if any(task.cancelled() for task in tasks):
+        raise asyncio.CancelledError
 
 
 def shown_item(call: ToolCall, result: ToolResult, settings: RunSettings) -> ResultItem:

@@ -33,6 +33,8 @@ class Conversation(Struct, frozen=True, kw_only=True):
     items: tuple[Item, ...] = ()
     after: EarlierRun | None = None
     changed: tuple[EarlierRun, ...] = ()
+    tokens: int = 0
+    """As its model last counted."""
 
 
 NO_CONVERSATION = Conversation()
@@ -90,7 +92,10 @@ async def conversation_of(runs: RunStore, tenant: str, session_id: str) -> Conve
         if there.get(run_id, 0) != known.get(run_id)
     ]
     return Conversation(
-        items=said.items(there), after=EarlierRun(run_id=last, entries=there[last]), changed=tuple(changed)
+        items=said.items(there),
+        after=EarlierRun(run_id=last, entries=there[last]),
+        changed=tuple(changed),
+        tokens=said.tokens(),
     )
 
 
@@ -142,6 +147,13 @@ class _Said:
             for body in bodies[: known.get(run_id, 0)]:
                 items += _added_by(body)
         return tuple(items)
+
+    def tokens(self) -> int:
+        for bodies in reversed(self.bodies.values()):
+            for body in reversed(bodies):
+                if isinstance(body, Answered) and body.reply.usage is not None:
+                    return body.reply.usage.input + body.reply.usage.output
+        return 0
 
     def _start(self, run_id: str) -> Started:
         """What a run began with, and nothing if it is gone: whoever came after the loss has named what there is."""

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
-from groundwire.contracts.messages import Message, NativeItem, ReasoningItem, RefusalPart
+from groundwire.contracts.messages import CallItem, Message, NativeItem, ReasoningItem, RefusalPart
 from groundwire.contracts.replies import FinishReason, Reply
 from groundwire.contracts.runs import Outcome
 
@@ -64,7 +64,7 @@ _BROKEN = (FinishReason.FAILED, FinishReason.INCOMPLETE, FinishReason.CANCELLED)
 def judge(reply: Reply) -> Judgement:
     """By what the reply holds first, and by the reason that its provider gave second."""
     reason = reply.finish.reason
-    calls = reply.calls
+    calls = [item for item in reply.items if type(item) is CallItem]
     if reason is FinishReason.MALFORMED_CALL:
         return Repair(outcome=Outcome.MALFORMED_CALL, words=_MALFORMED)
     if [item for item in calls if not item.complete]:
@@ -72,7 +72,7 @@ def judge(reply: Reply) -> Judgement:
         return Repair(
             outcome=Outcome.CUT_OFF if is_cut else Outcome.UNEXPECTED_ANSWER, words=_CUT_CALL if is_cut else ""
         )
-    if reason in _REFUSED or _refusal_of(reply):
+    if reason in _REFUSED or (len(calls) < len(reply.items) and _refusal_of(reply)):
         return Finish(outcome=Outcome.REFUSED, keep=bool(reply.items) and not calls)
     if reason in _BROKEN:
         return Repair(outcome=Outcome.UNEXPECTED_ANSWER)

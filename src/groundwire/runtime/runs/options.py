@@ -9,6 +9,7 @@ from msgspec import Meta, Struct, field
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.requests import FunctionTool, OutputFormat, ReasoningOptions, Sampling
 from groundwire.contracts.trust import Asked, sampling_of
+from groundwire.runtime.context_window import CONTEXT_WINDOW
 from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.turns import TurnOptions
 
@@ -26,6 +27,7 @@ class RunLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     max_seconds: Annotated[float, Meta(gt=0, le=MOST)] | None = None
     max_tokens: Annotated[int, Meta(gt=0)] | None = None
     max_cost: Annotated[float, Meta(gt=0, le=MOST)] | None = None
+    max_context_tokens: Annotated[int, Meta(gt=0)] = CONTEXT_WINDOW
     max_repairs: Annotated[int, Meta(ge=0)] = 2
     """How often in a run an answer that cannot be used is asked for again."""
 
@@ -46,7 +48,7 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     client_tools: tuple[FunctionTool, ...] = ()
     output: OutputFormat | None = None
     sampling: Sampling = field(default_factory=Sampling)
-    max_output_tokens: int | None = None
+    max_output_tokens: Annotated[int, Meta(gt=0)] | None = None
     reasoning: ReasoningOptions | None = None
     parallel_calls: bool | None = None
     fallbacks: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """The plan of a step: the whole request but for the conversation, with a digest that is the same on any machine."""
 
 import hashlib
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
 import msgspec
 
@@ -93,12 +93,15 @@ class Fingerprints:
     def __init__(self) -> None:
         self._items = hashlib.sha256()
 
-    def add(self, item: Item) -> None:
-        encoded = _encode(item)
-        self._items.update(b"%d:%b" % (len(encoded), encoded))
+    def add(self, items: Sequence[Item]) -> None:
+        """The items one after another, whichever of them came together."""
+        if items:
+            self._items.update(_encode(items)[1:-1] + b",")
 
     def take(self, plan_digest: str) -> str:
-        return hashlib.sha256(f"{plan_digest}:{self._items.hexdigest()}".encode()).hexdigest()
+        both = self._items.copy()
+        both.update(plan_digest.encode())
+        return both.hexdigest()
 
 
 def to_request(plan: Plan, items: Iterable[Item], *, stream: bool) -> ModelRequest:

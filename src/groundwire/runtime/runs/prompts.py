@@ -1,6 +1,6 @@
 """What a run is given, from Python's own terms: words and files as a message, types as the form of an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from groundwire.contracts.canonical import JsonObject, dump_json
 from groundwire.contracts.errors import ConfigError
-from groundwire.contracts.messages import MediaPart, Message, Part, TextPart
+from groundwire.contracts.messages import Item, MediaPart, Message, Part, TextPart
 from groundwire.contracts.requests import OutputFormat
 
 T = TypeVar("T", bound=Struct)
@@ -24,16 +24,33 @@ def read_prompt(prompt: Prompt, turn: int) -> Message | None:
         if prompt.role != "user":
             hint = "what others said belongs into the history"
             raise ConfigError(f"a prompt is what the user says, not the {prompt.role}", hint=hint)
-        return checked_item(msgspec.structs.replace(prompt, turn=turn), "the prompt")
+        return _checked_prompt(msgspec.structs.replace(prompt, turn=turn))
+    if isinstance(prompt, (bytes, bytearray)):
+        raise ConfigError("a prompt is text, not bytes", hint='data.decode(), or attach(data, "image/png")')
     listed = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
     parts = tuple(TextPart(text=part) if isinstance(part, str) else part for part in listed)
     for part in parts:
         if not isinstance(part, Part):
             raise ConfigError(f"a prompt cannot hold {part!r}", hint="text, attach(…), or a list of them")
-    message = checked_item(Message(role="user", parts=parts, turn=turn), "the prompt")
-    if all(isinstance(part, TextPart) and not part.text.strip() for part in parts):
+    return _checked_prompt(Message(role="user", parts=parts, turn=turn))
+
+
+def _checked_prompt(message: Message) -> Message:
+    checked_item(message, "the prompt")
+    if all(isinstance(part, TextPart) and not part.text.strip() for part in message.parts):
         raise ConfigError("the prompt says nothing", hint='agent.run("…")')
     return message
+
+
+def read_history(history: Iterable[Item] | None) -> tuple[Item, ...]:
+    if history is not None and not isinstance(history, Iterable):
+        raise ConfigError(f"a history cannot be {history!r}", hint="result.history, or a list of items")
+    items = tuple(history or ())
+    for item in items:
+        if not isinstance(item, Item):
+            raise ConfigError(f"a history cannot hold {item!r}", hint='items of a result, or say("user", "…")')
+        checked_item(item, "the history")
+    return items
 
 
 def checked_item(item: T, where: str) -> T:
@@ -67,11 +84,15 @@ def attach(source: str | Path | bytes, media_type: str = "", *, name: str | None
         if not media_type:
             raise ConfigError("bytes need their media type", hint='attach(data, "image/png")')
         return MediaPart(media_type=media_type, data=source, name=name)
+    if not isinstance(source, (str, Path)):
+        raise ConfigError(f"{source!r} cannot be attached", hint="a path, an address, or bytes with their media type")
     file = Path(source)
     try:
         data = file.read_bytes()
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigError(f"{source!r} is no path: {error}") from None
     kind = media_type or guess_type(file.name)[0] or "application/octet-stream"
     return MediaPart(media_type=kind, data=data, name=name or file.name)
 

@@ -103,7 +103,7 @@ async def replay_changed(
     """
     results = RecordedResults(trace, runtime, execute=execute)
     clock = runtime.clock
-    runner = Runner(provider, results.execute, runs, clock, after_batch=runtime.apply_intents, price=price)
+    runner = Runner(provider, results.execute, runs, clock, after_batch=runtime.after_batch, price=price)
     state = await _begin(trace, options, runs, clock, runtime.ids.new("replay"))
     outside = _outside(options, state.run.run_id, who)
     async with runtime.run_turn(outside, state.run.turn, resumed=False) as turn:

@@ -81,7 +81,7 @@ class Runner:
         runs: RunStore,
         clock: Clock,
         *,
-        after_batch: Callable[[Turn], Awaitable[None]],
+        after_batch: Callable[[Turn], Awaitable[None] | None],
         price: Price = no_price,
         watch: RunWatch | None = None,
         plan_step: PlanStep | None = None,
@@ -126,9 +126,12 @@ class Runner:
         Whoever leaves when there is nothing more to begin has not stopped anything: the answer is there.
         """
         turn.emit(RunStarted(run_id=state.run.run_id, session_id=turn.session_id))
+        for event in state.news:
+            turn.emit(event)
         turn.pauses = state.options.approvals == "pause"
         turn.awaited = state.waiting
         turn.history = state.said
+        turn.loop = asyncio.get_running_loop()
         if self._has_one_store:
             turn.take_entries = state.take_unwritten
         judgement: Judgement = CARRY if state.open_calls else GO_ON
@@ -171,9 +174,11 @@ class Runner:
         limit = state.options.limits.max_seconds
         left = None if limit is None else max(limit - state.seconds, 0.001)
         request = to_request(plan, state.items, stream=live)
-        asking = ask(self._provider, request, state.send_options, turn, state.steps + 1, seconds=left)
+        asking = ask(
+            self._provider, request, state.send_options, turn, state.steps + 1, clock=self._clock, seconds=left
+        )
         said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
-        if isinstance(said, Failure):
+        if not isinstance(said, Reply):
             return self._after_failure(state, said)
         mark = "" if turn.session is None else mark_of(state.run.run_id)
         said = with_new_ids(said, state.call_ids, state.steps + 1, mark=mark)
@@ -270,7 +275,8 @@ class Runner:
         if not (self._has_one_store and batch.is_unguarded):
             await self._write(state)
         await carry_out(self._execute, turn, batch, settings)
-        await self._after_batch(turn)
+        if (applying := self._after_batch(turn)) is not None:
+            await applying
         items: list[Item] = []
         waiting: dict[str, str] = {}
         for item, carried in zip(calls, batch.done, strict=True):
@@ -295,6 +301,8 @@ class Runner:
         if limits.max_seconds is not None and state.seconds >= limits.max_seconds:
             return Outcome.TIME_LIMIT
         if limits.max_tokens is not None and (state.is_uncounted or state.usage.total >= limits.max_tokens):
+            return Outcome.TOKEN_LIMIT
+        if state.context_tokens >= limits.max_context_tokens:
             return Outcome.TOKEN_LIMIT
         if limits.max_cost is not None and (state.is_unpriced or (state.cost or 0.0) >= limits.max_cost):
             return Outcome.COST_LIMIT

@@ -3,11 +3,12 @@
 Everything in here follows from the stored entries and calls, so that another process can build the same again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from groundwire.contracts.events import Event
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import CallItem, Item, Message, ResultItem
 from groundwire.contracts.ports import Clock
@@ -39,12 +40,14 @@ from groundwire.runtime.runs.prompts import was_said
 class RunState:
     """Changed only by `record`, whether something happens now or is read from the store."""
 
-    def __init__(self, run: Run, options: RunOptions, clock: Clock, earlier: Iterable[Item] = ()) -> None:
+    def __init__(self, run: Run, options: RunOptions, clock: Clock, earlier: Sequence[Item] = ()) -> None:
         self.run = run
         """Its head as it was written last, with the entries counted that stood before those."""
         self.is_new = False
         """Whether its id was made for it, so that nothing else is stored under that."""
         self.options = options
+        self.news: Sequence[Event] = ()
+        """What happened before it began, and whoever follows it has not heard of."""
         self.output_type: Any = None
         """What an answer has to become, where that is more than JSON. Code is not stored: whoever goes on brings it."""
         self._clock = clock
@@ -67,6 +70,8 @@ class RunState:
         self.calls = 0
         self.usage = Usage()
         self.cost: float | None = None
+        self.context_tokens = 0
+        """Read and written in the last request whose tokens were counted: the next one holds at least these."""
         self.is_uncounted = False
         """Whether some answer came without its number of tokens."""
         self.is_unpriced = False
@@ -89,7 +94,7 @@ class RunState:
         self._extend(earlier)
 
     @classmethod
-    def load(cls, run: Run, entries: Sequence[RunEntry], clock: Clock, earlier: Iterable[Item] = ()) -> "RunState":
+    def load(cls, run: Run, entries: Sequence[RunEntry], clock: Clock, earlier: Sequence[Item] = ()) -> "RunState":
         """The state after these entries, in a session in which `earlier` was said."""
         bodies = [decode_entry(entry.body) for entry in entries]
         first = bodies[0] if bodies else None
@@ -147,6 +152,7 @@ class RunState:
                 self.given = len(self.items) + body.inherited
                 self._extend(body.items)
                 self.warnings += body.warnings
+                self.context_tokens = body.context_tokens
             case Planned():
                 self.plan, self.plan_digest = body.plan, body.digest
                 self.send_options = to_send_options(body.plan)
@@ -171,6 +177,7 @@ class RunState:
         used = body.reply.usage
         if used is not None:
             self.usage = add_usage(self.usage, used)
+            self.context_tokens = used.input + used.output
         else:
             self.is_uncounted = True
         if body.cost is not None:
@@ -179,18 +186,21 @@ class RunState:
             self.is_unpriced = True
         if body.kept:
             self.without_tools = False
-            self._extend(body.reply.items)
-            self.open_calls = body.reply.calls
+            self.open_calls = self._extend(body.reply.items)
             self.calls += len(self.open_calls)
 
-    def _extend(self, items: Iterable[Item]) -> None:
+    def _extend(self, items: Sequence[Item]) -> tuple[CallItem, ...]:
+        """Let the conversation go on with these; the calls among them."""
+        calls: list[CallItem] = []
         for item in items:
             if type(item) is CallItem:
+                calls.append(item)
                 self.call_ids.add(item.call.call_id)
             elif type(item) is Message and was_said(item):
                 self.said.append(item)
-            self.fingerprints.add(item)
+        self.fingerprints.add(items)
         self.items += items
+        return tuple(calls)
 
 
 def _seconds(body: RunBody) -> float:

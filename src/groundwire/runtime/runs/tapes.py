@@ -6,7 +6,6 @@ again. It decides nothing: what the loop makes of it is compared elsewhere.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 
@@ -33,6 +32,7 @@ from groundwire.contracts.runs import (
     RunBody,
 )
 from groundwire.runtime.arguments import kept_id
+from groundwire.runtime.runs.asking import RunStopped
 from groundwire.runtime.runs.carrying import Carried
 from groundwire.runtime.runs.plans import digest_of
 from groundwire.runtime.runs.state import RunState
@@ -176,7 +176,7 @@ class Tape:
         is_cut = all(isinstance(body, (Added, Planned)) for body in self._entries[self._place :])
         if is_cut or (ending is not None and ending.outcome is Outcome.CANCELLED):
             self.is_stopped = True
-            raise asyncio.CancelledError
+            raise RunStopped
 
     def _pass_time(self) -> None:
         """The clock stands still until the record says that time ran out."""
