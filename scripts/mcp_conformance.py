@@ -1,7 +1,7 @@
 """Run the protocol's own conformance suite against our server: `python -m scripts.mcp_conformance`.
 
-Needs npx. It serves the tools that the suite asks for, over HTTP on a free port; scenarios that
-ask for what we do not offer are listed in mcp_conformance.yml, and any other failure fails.
+Needs npx, which brings the Node that the suite needs. It serves the tools that the suite asks for, over HTTP on a free
+port; scenarios that ask for what we do not offer are listed in mcp_conformance.yml, and any other failure fails.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from typing import Any
 from groundwire import Context, ErrorType, Registry, Runtime, Tool, ToolError
 
 SUITE = "@modelcontextprotocol/conformance@0.1.16"
+NODE = "node@22"
 KNOWN = Path(__file__).with_name("mcp_conformance.yml")
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 SILENCE = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
@@ -94,8 +95,9 @@ async def run(arguments: list[str]) -> int:
         print("npx is not there; the suite is a package of npm", file=sys.stderr)
         return 2
     async with _serving() as url:
-        command = [npx, "--yes", SUITE, "server", "--url", url, "--suite", "all", "--expected-failures", str(KNOWN)]
-        process = await asyncio.create_subprocess_exec(*command, *arguments, stdin=subprocess.DEVNULL)
+        suite = [npx, "--yes", "--package", NODE, "--package", SUITE, "conformance"]
+        asked = ["server", "--url", url, "--suite", "all", "--expected-failures", str(KNOWN), *arguments]
+        process = await asyncio.create_subprocess_exec(*suite, *asked, stdin=subprocess.DEVNULL)
         return await process.wait()
 
 

@@ -79,11 +79,12 @@ def main() -> None:
 def _targets(folder: Path) -> list[Target]:
     granian = [sys.executable, "-m", "granian", "--interface", "rsgi", "--loop", "uvloop", "--runtime-threads", "1"]
     serve = [sys.executable, "-m", "groundwire", "serve", "--port", str(PORT), "--workers", "1"]
+    bare = folder / "bare.toml"
+    bare.write_text("[server]\nkeepSteps = false\n")
     ours = {
         "GEMINI_BASE_URL": UPSTREAM,
         "GEMINI_API_KEY": "k",
         "GROUNDWIRE_DEFAULT_PROVIDER": "gemini",
-        "GROUNDWIRE_STORE": f"sqlite:///{folder}/bench.db",
     }
     found = [
         Target(
@@ -93,7 +94,10 @@ def _targets(folder: Path) -> list[Target]:
             environ={"UPSTREAM": UPSTREAM},
             note="JSON in, JSON out on the same server and client",
         ),
-        Target(name="groundwire", command=serve, environ={**ours, "GROUNDWIRE_MASTER_KEY": KEY},
+        Target(name="bare", command=[*serve, "--config", str(bare)], environ={**ours, "GROUNDWIRE_STORE": "memory://"},
+               note="groundwire without a key, and with nothing kept"),
+        Target(name="groundwire", command=serve,
+               environ={**ours, "GROUNDWIRE_MASTER_KEY": KEY, "GROUNDWIRE_STORE": f"sqlite:///{folder}/bench.db"},
                note="with a key, metrics, and steps kept on SQLite"),
     ]  # fmt: skip
     litellm = PEERS / "litellm_proxy" / "bin" / "python"
@@ -187,13 +191,18 @@ def _show(load: Load, connections: int, *, stream: bool) -> None:
 
 
 def _compare(measured: dict[str, Measured]) -> None:
+    heading("Ratios")
+    null, bare = measured.get("null"), measured.get("bare")
+    if null is not None and bare is not None:
+        ratio = bare.loads[False, 64].cpu_us / null.loads[False, 64].cpu_us
+        line("CPU of an answer ÷ null proxy, bare", ratio, "×", goal="≤ 1.8", met=ratio <= 1.8)
+        line("CPU of a stream ÷ null proxy, bare", bare.loads[True, 64].cpu_us / null.loads[True, 64].cpu_us, "×")
     ours = measured.get("groundwire")
     if ours is None:
         return
-    heading("Ratios")
     line("first answer after", ours.start_seconds, "s", goal="≤ 1", met=ours.start_seconds <= 1)
     mine = ours.loads[False, 64]
-    if (null := measured.get("null")) is not None:
+    if null is not None:
         ratio = mine.cpu_us / null.loads[False, 64].cpu_us
         line("CPU of an answer ÷ null proxy, all on", ratio, "×", goal="≤ 2.5", met=ratio <= 2.5)
         ratio = ours.loads[True, 64].cpu_us / null.loads[True, 64].cpu_us

@@ -78,8 +78,8 @@ class RawGateway:
 
 
 @contextlib.asynccontextmanager
-async def gateway_before_raw(dialect, store="memory://"):
-    """A gateway with this provider as `house`, whose model `real` also has the name `alias`."""
+async def gateway_before_raw(dialect, store="memory://", registry=None):
+    """A gateway with this provider as `house`, whose model `real` also has the name `alias`; `plain` is one, too."""
     upstream = RawUpstream()
     server = await asyncio.start_server(upstream.serve, "127.0.0.1", 0)
     base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -87,10 +87,10 @@ async def gateway_before_raw(dialect, store="memory://"):
     settings = Settings(
         store=StoreSettings(url=store),
         providers={"house": ProviderSettings(dialect=dialect, base_url=url, retry=RetryPolicy(attempts=1))},
-        models=(ModelEntry(id="alias", provider="house", model="real"),),
+        models=(ModelEntry(id="alias", provider="house", model="real"), ModelEntry(id="plain", provider="house")),
     )
     try:
-        application = make_application(settings, {})
+        application = make_application(settings, {}, registry=registry)
         async with serving(application, "127.0.0.1") as address:
             yield RawGateway(address, upstream, application)
     finally:

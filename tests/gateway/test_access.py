@@ -17,6 +17,7 @@ from groundwire.contracts.servers import ServerSettings
 from groundwire.providers.catalogue import ModelEntry
 from groundwire.runtime.clock import SystemClock
 from groundwire.serving.keys import digest_of, new_secret, shown_part
+from tests.gateway.raw_http2 import http2_stream
 from tests.gateway.raw_upstream import LIMIT, gateway_before_raw
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}]}
@@ -134,6 +135,20 @@ async def test_a_key_is_for_its_models_and_lists_no_others(gateway, store):
     assert [entry["id"] for entry in listed["data"]] == ["gpt-mini"]
 
 
+async def test_a_name_that_stands_twice_leads_to_no_model_that_the_key_is_not_for(store):
+    _, secret = await key_for(store, models=("plain",))
+    body = b'{"model":"alias","messages":[{"role":"user","content":"hi"}],"model":"plain"}'
+    async with (
+        gateway_before_raw("openai-chat", store) as running,
+        httpx.AsyncClient(base_url=running.url, headers={"x-api-key": secret}) as client,
+    ):
+        asking = asyncio.create_task(client.post("/v1/chat/completions", content=body))
+        call = await running.upstream.next_call()
+        await call.answer(200, b"{}")
+        assert (await asking).status_code == 200
+    assert (call.body.count(b'"model"'), b'"model":"plain"' in call.body) == (1, True)
+
+
 async def test_a_limit_of_requests_holds_at_its_edge_and_says_when_it_ends(gateway, store):
     _, secret = await key_for(store, limits=(KeyLimit("requests", 2, "month"),))
     async with gateway("Hello.", store=store) as running:
@@ -151,6 +166,43 @@ async def test_tokens_are_counted_and_stop_the_next_request(gateway, store, stre
         assert (await chat(running, secret, stream=stream)).status_code == 200
         answer = await chat(running, secret)
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "rate_limited")
+
+
+@pytest.mark.parametrize("base", ["", "/relay/desk"])
+@pytest.mark.parametrize(("bound", "fit"), [({}, 2), ({"maxOutputTokens": 500}, 4), ({"maxOutputTokens": 10**400}, 1)])
+async def test_requests_at_once_do_not_pass_a_limit_of_tokens_together(store, base, bound, fit):
+    question = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "generationConfig": bound}
+    answer = {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": "Hello."}]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 5, "totalTokenCount": 10},
+    }
+    _, secret = await key_for(store, limits=(KeyLimit("tokens", 2000, "month"),))
+    async with (
+        gateway_before_raw("gemini", store) as running,
+        asyncio.timeout(LIMIT),
+        httpx.AsyncClient(base_url=running.url, headers={"x-api-key": secret}, timeout=LIMIT) as client,
+    ):
+
+        def ask():
+            return client.post(f"{base}/v1beta/models/alias:generateContent", json=question)
+
+        asking = []
+        calls = []
+        for _ in range(fit):
+            asking.append(asyncio.create_task(ask()))
+            calls.append(await running.upstream.next_call())
+        refused = await ask()
+        first, *others = calls
+        first.break_off()
+        failed = await asking[0]
+        asking[0] = asyncio.create_task(ask())
+        for call in (*others, await running.upstream.next_call()):
+            await call.answer(200, json.dumps(answer).encode())
+        statuses = [response.status_code for response in await asyncio.gather(*asking)]
+        assert running.upstream.calls.empty()
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert failed.status_code >= 500
+    assert statuses == [200] * fit
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])
@@ -183,6 +235,49 @@ async def test_an_answer_counts_though_its_caller_leaves_before_the_end(store, b
                 if has_room:
                     (await running.upstream.next_call()).break_off()
                 assert ((await again).status_code != 429) is has_room
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["unary", "streamed"])
+@pytest.mark.parametrize(("most", "has_room"), [(500, False), (600, True)])
+async def test_steps_with_our_tools_count_though_the_caller_leaves_before_the_next_one_ends(
+    store, stream, most, has_room
+):
+    @tool(category="retrieval")
+    async def kb_search(query: str) -> dict:
+        """Search."""
+        return {"pages": [query]}
+
+    call = {"id": "c1", "type": "function", "function": {"name": "kb_search", "arguments": '{"query": "x"}'}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    usage = {"prompt_tokens": 480, "completion_tokens": 20, "total_tokens": 500}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    piece = {"index": 0, "delta": {**message, "tool_calls": [{**call, "index": 0}]}, "finish_reason": "tool_calls"}
+    _, secret = await key_for(store, scopes=("models", "tools"), limits=(KeyLimit("tokens", most, "hour"),))
+    question = {"model": "alias", **CHAT, "tools": [{"type": "groundwire", "name": "kb_*"}], "stream": stream}
+    headers = {"x-api-key": secret}
+    async with gateway_before_raw("openai-chat", store, Registry([kb_search])) as running, asyncio.timeout(LIMIT):
+        async with httpx.AsyncClient(base_url=running.url, headers=headers) as client:
+            asking = asyncio.ensure_future(client.post("/v1/chat/completions", json=question))
+            first = await running.upstream.next_call()
+            answer = {"id": "r1", "object": "chat.completion", "created": 1, "model": "real", "usage": usage}
+            if stream:
+                await first.begin_stream()
+                event = {**answer, "object": "chat.completion.chunk", "choices": [piece]}
+                await first.chunk(b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(event).encode())
+                await first.end_stream()
+            else:
+                await first.answer(200, json.dumps({**answer, "choices": [choice]}).encode())
+            second = await running.upstream.next_call()
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        while running.application.tally.in_flight:  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0)
+        second.break_off()
+        async with httpx.AsyncClient(base_url=running.url, headers=headers) as client:
+            again = asyncio.ensure_future(client.post("/v1/chat/completions", json=question))
+            if has_room:
+                (await running.upstream.next_call()).break_off()
+            assert ((await again).status_code != 429) is has_room
 
 
 async def test_a_key_is_for_its_tools_and_brings_its_default_ones(gateway, store):
@@ -259,3 +354,16 @@ async def test_a_name_that_is_allowed_is_served_and_so_is_any_with_a_key(gateway
         _, secret = await key_for(store)
         assert (await client.get("/v1/models", headers={**other, "x-api-key": secret})).status_code == 200
         assert (await client.get("/health/ready", headers=other)).status_code == 200
+
+
+async def test_over_http_2_a_name_that_suddenly_means_this_machine_is_refused_too(gateway):
+    told = {}
+    async with gateway("Hello.") as running:
+        for name in ("evil.example", "localhost", "127.0.0.1:80"):
+            async with http2_stream(httpx.URL(running.url)) as stream, asyncio.timeout(LIMIT):
+                stream.begin("POST", "/v1/chat/completions", name)
+                stream.send(json.dumps({"model": running.model, **CHAT}).encode(), is_last=True)
+                told[name] = json.loads(await stream.answer())
+        assert len(running.upstream.requests) == 2
+    assert told["evil.example"]["error"]["code"] == "not_allowed"
+    assert [told[name]["choices"][0]["message"]["content"] for name in ("localhost", "127.0.0.1:80")] == ["Hello."] * 2

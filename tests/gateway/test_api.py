@@ -239,7 +239,7 @@ async def test_the_command_line_shows_the_same_as_the_api(store, tmp_path, monke
     async with api(store) as client:
         await call(client, "wipe_disk", {"name": "sda"}, SESSION)
         await call(client, "send_note", {"text": "hi"}, SESSION)
-        for what in ("calls", "sessions", "approvals", "effects", "audit", "runs"):
+        for what in ("calls", "sessions", "approvals", "effects", "jobs", "audit", "runs"):
             listed = await asyncio.to_thread(CliRunner().invoke, main, [what, "list", "--json", "--store", store])
             assert json.loads(listed.stdout) == (await fetch(client, f"/api/{what}"))["items"], what
 

@@ -131,7 +131,7 @@ async def test_conversations_that_take_turns_never_mix(gateway):
             assert functions_in(contents, "functionResponse")[0]["response"] == {"for": name}
 
 
-@pytest.mark.requirement("X-21", "E-037", "E-104")
+@pytest.mark.requirement("X-21", "E-037", "E-104", "OQ-46")
 async def test_two_calls_of_one_function_keep_their_order_however_results_come(gateway):
     twice = Answer(calls=tuple(Ask("get_weather", {"city": city}) for city in ("Tokyo", "Oslo")))
     async with gateway(twice, "Both.", upstream="gemini") as running:
@@ -245,7 +245,7 @@ async def test_what_is_not_to_be_kept_cannot_be_read_again(gateway):
         assert (await client.get(f"/v1/responses/{made['id']}")).status_code == 404
 
 
-@pytest.mark.requirement("E-103")
+@pytest.mark.requirement("E-103", "OQ-43")
 async def test_a_turn_with_results_has_its_own_time_limit(gateway):
     server = ServerSettings(result_timeout=0.2)
     call = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}  # fmt: skip

@@ -5,6 +5,7 @@ import asyncio
 import httpx2
 import pytest
 
+from groundwire import Registry, tool
 from groundwire.gateway import AnswerTable, Tables
 from groundwire.gateway.answer_tables import AnswerRow
 from groundwire.providers.retries import RetryPolicy
@@ -34,9 +35,10 @@ def request_of(running, endpoint, *, stream=False):
     return (path.replace(":generate", ":streamGenerate") + "?alt=sse" if stream else path), body
 
 
-async def send(running, endpoint, key="k1", *, stream=False, **more):
+async def send(running, endpoint, key="k1", *, stream=False, headers=None, **more):
     path, body = request_of(running, endpoint, stream=stream)
-    headers = {"idempotency-key": key} if key else {}
+    if headers is None:
+        headers = {"idempotency-key": key} if key else {}
     async with httpx2.AsyncClient(timeout=30) as http:
         return await http.post(f"{running.url}{path}", json={**body, **more}, headers=headers)
 
@@ -152,12 +154,42 @@ async def test_a_stream_that_broke_off_is_not_kept(gateway, upstream):
     assert "error" not in answered.text
 
 
-@pytest.mark.parametrize(("length", "status"), [(255, 200), (256, 400)])
-async def test_a_key_has_at_most_255_characters(gateway, length, status):
+@pytest.mark.parametrize(("length", "status"), [(0, 400), (1, 200), (255, 200), (256, 400)])
+async def test_a_key_has_1_to_255_characters(gateway, length, status):
     async with gateway("Hello.") as running:
-        answer = await send(running, "chat", key="k" * length)
+        answer = await send(running, "chat", headers={"idempotency-key": "k" * length})
+        assert len(running.upstream.requests) == (status == 200)
     assert answer.status_code == status
-    assert status == 200 or "Idempotency-Key" in answer.text
+    assert status == 200 or "idempotency-key: has 1 to 255" in answer.text
+
+
+@pytest.mark.parametrize("name", ["idempotency-key", "x-groundwire-tools"])
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+async def test_a_header_that_cannot_be_read_is_not_overlooked(gateway, endpoint, name):
+    async with gateway("Hello.") as running:
+        answer = await send(running, endpoint, headers={name: "clé".encode()})
+        asked = len(running.upstream.requests)
+    if endpoint == "relay" and name == "x-groundwire-tools":  # where it means nothing
+        assert (answer.status_code, asked) == (200, 1)
+    else:
+        assert (answer.status_code, asked) == (400, 0)
+        assert f"{name}: must be ASCII" in answer.text
+
+
+@pytest.mark.parametrize("name", ["x-groundwire-tools", "x-groundwire-session-id"])
+async def test_a_key_with_other_tools_or_another_session_is_a_conflict(gateway, name):
+    @tool
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    async with gateway("Hello.", "Hello.", registry=Registry([look])) as running:
+        statuses = [
+            (await send(running, "chat", headers={"idempotency-key": "k", **more})).status_code
+            for more in ({}, {name: "look"}, {})
+        ]
+        assert len(running.upstream.requests) == 1
+    assert statuses == [200, 409, 200]
 
 
 async def test_a_key_is_free_again_when_its_holder_died_or_its_day_is_over(shared_store):

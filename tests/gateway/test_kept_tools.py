@@ -1,11 +1,14 @@
 """Tools of named conversations: kept before anybody is asked, with their choice, until somebody says otherwise."""
 
+import asyncio
+
 import httpx2
 import pytest
 
 from groundwire.providers.retries import RetryPolicy
 from groundwire.store import open_url
 from groundwire.testing import Answer, Ask, Fault, FaultKind, ModelFaults, Rule
+from tests.gateway.conftest import another_gateway
 from tests.gateway.test_access import key_for
 
 FLAT = {
@@ -123,3 +126,47 @@ async def _turns(store):
         return [row["position"] for row in rows]
     finally:
         await opened.shut()
+
+
+def tool_for(name):
+    return {**FLAT, "name": f"tool_of_{name}"}
+
+
+@pytest.mark.requirement("OQ-44")
+async def test_conversations_that_set_their_tools_at_the_same_time_at_two_gateways_each_keep_their_own(
+    gateway, shared_store
+):
+    names = [f"c{number}" for number in range(12)]
+    async with (
+        gateway(rules=(Rule("", "Fine."),), upstream="gemini", store=shared_store) as running,
+        another_gateway(running) as other,
+    ):
+        both = (running, other)
+        asked = [post(both[n % 2], name, conversation=name, tools=[tool_for(name)]) for n, name in enumerate(names)]
+        assert {response.status_code for response in await asyncio.gather(*asked)} == {200}
+        again = [post(both[1 - n % 2], f"again {name}", conversation=name) for n, name in enumerate(names)]
+        assert {response.status_code for response in await asyncio.gather(*again)} == {200}
+        bodies = [request.body for request in running.upstream.requests[len(names) :]]
+    offered = {body["contents"][-1]["parts"][0]["text"]: declared(body) for body in bodies}
+    assert offered == {f"again {name}": [f"tool_of_{name}"] for name in names}
+
+
+@pytest.mark.requirement("OQ-44")
+async def test_tools_that_several_set_for_one_conversation_are_those_of_one_of_them(gateway, shared_store):
+    names = [f"w{number}" for number in range(8)]
+    async with (
+        gateway(rules=(Rule("", "Fine."),), upstream="gemini", store=shared_store) as running,
+        another_gateway(running) as other,
+    ):
+        both = (running, other)
+        asked = [
+            post(both[n % 2], name, conversation="one", tools=[tool_for(name), tool_for(f"{name}_too")])
+            for n, name in enumerate(names)
+        ]
+        assert {response.status_code for response in await asyncio.gather(*asked)} == {200}
+        await post(other, "What now?", conversation="one")
+        last = running.upstream.requests[-1].body
+    kept = declared(last)
+    assert kept in [[f"tool_of_{name}", f"tool_of_{name}_too"] for name in names]
+    said = [part["text"] for content in last["contents"] if content["role"] == "user" for part in content["parts"]]
+    assert sorted(said) == ["What now?", *names]

@@ -8,6 +8,7 @@ from mcp import Client
 from pyreqwest.client import ClientBuilder
 
 from groundwire import Registry, tool
+from tests.gateway.raw_upstream import LIMIT
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -67,3 +68,22 @@ async def test_a_store_that_fails_is_an_answer_with_a_code(gateway, registry, tm
         answer = await client.post("/mcp", json=HELLO)
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "store_error")
     assert [record for record in caplog.records if record.exc_info] == []
+
+
+async def test_a_session_that_cannot_be_read_is_refused_and_nothing_runs(gateway):
+    done = []
+
+    @tool(category="action")
+    def note(text: str) -> str:
+        """Note it."""
+        done.append(text)
+        return text
+
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": "x"}}}
+    async with (
+        gateway(registry=Registry([note])) as running,
+        httpx.AsyncClient(base_url=running.url, headers=ACCEPT, timeout=LIMIT) as client,
+    ):
+        answer = await client.post("/mcp", json=call, headers={"x-groundwire-session-id": "séance".encode()})
+    assert (answer.status_code, done) == (400, [])
+    assert "must be ASCII" in answer.json()["error"]["message"]

@@ -48,7 +48,7 @@ def counts(metrics):
     return {(row["route"], row["dialect"], row["status"]): row["count"] for row in metrics["gateway"]["requests"]}
 
 
-@pytest.mark.requirement("B-161", "B-162", "B-163", "B-164", "B-165")
+@pytest.mark.requirement("B-161", "B-162", "B-163", "B-164", "B-165", "OQ-15")
 async def test_metrics_are_served_as_json_and_as_prometheus_text():
     async with client_of(make()) as client:
         await client.post("/api/calls", json={"tool": "get_weather", "arguments": {"city": "Oslo"}})
@@ -101,6 +101,7 @@ def test_a_latency_falls_into_the_bucket_whose_bound_it_does_not_pass():
     assert tally.take() == []
 
 
+@pytest.mark.requirement("OQ-15")
 async def test_failures_of_providers_are_counted_by_kind_and_unknown_models_are_not(gateway):
     failing = Answer(failure=Failure(kind=FailureKind.AUTHENTICATION, message="no", status=401))
     async with gateway(failing) as running, httpx.AsyncClient(base_url=running.url, timeout=30) as client:
@@ -111,6 +112,7 @@ async def test_failures_of_providers_are_counted_by_kind_and_unknown_models_are_
     assert found == {"authentication": 1}
 
 
+@pytest.mark.requirement("OQ-15")
 async def test_a_gateway_that_lives_is_ready_until_it_is_told_to_stop():
     application = make()
     async with client_of(application) as client:
@@ -137,6 +139,7 @@ class NoModels:
         providers = ("openai",)
 
 
+@pytest.mark.requirement("OQ-15")
 async def test_a_gateway_without_its_store_is_not_ready():
     answer = await Health(NoDatabase(), NoModels(), lambda: False, servers=dict).ready(None)
     assert answer.status_code == 503
@@ -149,6 +152,7 @@ async def test_a_gateway_without_its_store_is_not_ready():
     }
 
 
+@pytest.mark.requirement("OQ-15")
 async def test_a_line_of_json_is_written_for_each_request_and_holds_no_secret(capfdbinary):
     secret = "gw_this-is-a-secret"
     headers = {"authorization": f"Bearer {secret}", "x-api-key": secret, "x-goog-api-key": secret}
@@ -203,6 +207,7 @@ async def test_a_path_that_is_not_served_answers_in_the_nearest_form(path, kind)
 
 
 @pytest.mark.parametrize(("status", "logged"), [(401, ["provider sim, status 401: "]), (400, [])])
+@pytest.mark.requirement("OQ-15")
 async def test_a_provider_that_refuses_the_servers_own_key_is_told_to_the_operator(status, logged, caplog):
     settings = Settings(store=StoreSettings(url="memory://"), simulator=SimulatorSettings(kinds=(f"status:{status}",)))
     async with client_of(make_application(settings, {})) as client:

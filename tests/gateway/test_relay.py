@@ -4,11 +4,16 @@ import asyncio
 import logging
 
 import httpx2
+import msgspec
 import pytest
 from google import genai
 
+from groundwire.contracts.calls import ToolCall
+from groundwire.contracts.messages import CallItem
+from groundwire.contracts.requests import FunctionTool
 from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway import RelayTables, Tables
+from groundwire.gateway.relay_sessions import known_steps
 from groundwire.gateway.relay_tables import CallRow, StepRow
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.transport import Timeouts
@@ -183,7 +188,7 @@ async def test_results_are_not_lost_when_the_model_fails(gateway, stream):
     assert "functionResponse" in str(body)
 
 
-@pytest.mark.requirement("E-103")
+@pytest.mark.requirement("E-103", "OQ-43")
 async def test_a_turn_with_results_has_a_time_limit_of_its_own_that_is_longer(gateway):
     faults = ModelFaults(at={1: Fault(kind=FaultKind.TIMEOUT)})
     options = {"server": ServerSettings(result_timeout=0.2), "retry": RetryPolicy(attempts=1)}
@@ -197,7 +202,7 @@ async def test_a_turn_with_results_has_a_time_limit_of_its_own_that_is_longer(ga
     assert ServerSettings().result_timeout == 300 > Timeouts().total
 
 
-@pytest.mark.requirement("E-102")
+@pytest.mark.requirement("E-102", "OQ-42")
 async def test_results_without_a_place_are_kept_and_the_log_says_why(gateway, caplog):
     other_rule = Rule("Something else", "Fine.")
     async with gateway(*SCRIPT, upstream="gemini", rules=(other_rule,)) as running, session_of(running) as session:
@@ -214,6 +219,7 @@ async def test_results_without_a_place_are_kept_and_the_log_says_why(gateway, ca
     assert "No turn of the model says 'Tool call completed'" in caplog.text
 
 
+@pytest.mark.requirement("OQ-42")
 async def test_a_body_that_is_no_request_is_answered_by_the_provider(gateway):
     async with gateway(upstream="gemini") as running, session_of(running) as session, httpx2.AsyncClient() as http:
         url = f"{session.url}/v1beta/models/{running.model}:generateContent"
@@ -243,3 +249,33 @@ async def test_results_are_taken_by_one_process_and_whole_steps_at_a_time(shared
     finally:
         for store in stores:
             await store.shut()
+
+
+class Counted(dict):
+    """A schema that counts how often it is read."""
+
+    reads = 0
+
+    def items(self):
+        Counted.reads += 1
+        return super().items()
+
+
+@pytest.mark.parametrize("steps", [1, 20])
+def test_the_tools_are_written_once_however_many_steps_are_known(steps):
+    Counted.reads = 0
+    schema = Counted(type="object", properties={"city": {"type": "string", "examples": ["Oslo"]}}, title="t")
+    call = CallItem(call=ToolCall(call_id="c1", name="get weather", raw="{}"))
+    rows = [
+        StepRow(step_id=f"s{number}", created=number, context="", items=msgspec.json.encode((call,)).decode())
+        for number in range(steps)
+    ]
+    calls = {
+        row.step_id: [
+            CallRow(call_id="x", step_id=row.step_id, position=0, name="get weather", arguments="{}", result="{}")
+        ]
+        for row in rows
+    }
+    known = known_steps(rows, calls, set(), (FunctionTool(name="get weather", parameters=schema),), "gemini-3-flash")
+    assert [step.contents[0]["parts"][0]["functionCall"]["name"] for step in known] == ["get_weather"] * steps
+    assert Counted.reads == 1

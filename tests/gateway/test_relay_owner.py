@@ -9,7 +9,7 @@ from groundwire.testing import Answer, Ask, Rule
 from tests.gateway.relayed import FLAT, OSLO, PLACEHOLDER, SCRIPT, TOKYO, TOOLS, session_of, texts_of
 
 
-@pytest.mark.requirement("X-21", "E-037", "E-039", "E-043", "E-066", "E-067", "E-071", "E-072")
+@pytest.mark.requirement("X-21", "E-037", "E-039", "E-043", "E-066", "E-067", "E-071", "E-072", "OQ-46")
 async def test_results_of_two_calls_of_one_function_keep_the_order_of_the_calls(gateway):
     async with (
         gateway(Answer(calls=(TOKYO, OSLO)), "Sunny.", upstream="gemini") as running,
@@ -51,6 +51,20 @@ async def test_a_result_counts_once_and_another_one_is_a_conflict(gateway):
         results = [{"id": call["id"], "response": {"temp": temp}} for temp in (22, 22, 23)]
         statuses = [(await session.post(result)).status_code for result in results]
     assert statuses == [200, 200, 409]
+
+
+@pytest.mark.parametrize("second", ["another", "unknown"])
+async def test_of_a_list_that_is_refused_no_result_is_kept(gateway, second):
+    both = Answer(calls=(TOKYO, OSLO))
+    async with gateway(both, "Fine.", upstream="gemini") as running, session_of(running) as session:
+        await session.offer(tools=TOOLS)
+        await session.say("How is the weather?")
+        calls = await session.calls()
+        first = {"id": calls[0]["id"], "response": {"temp": 22}}
+        wrong = {"another": {**first, "response": {"temp": 23}}, "unknown": {**first, "id": "call_x"}}[second]
+        refused = await session.post({"results": [{**first, "id": calls[1]["id"]}, first, wrong]})
+        assert await session.calls() == calls
+    assert refused.status_code == (409 if second == "another" else 404)
 
 
 @pytest.mark.parametrize(

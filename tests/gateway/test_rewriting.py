@@ -139,7 +139,7 @@ def test_a_forced_choice_is_not_forced_on_results():
     assert made["toolConfig"] == {"functionCallingConfig": {"mode": "AUTO"}, "retrievalConfig": {"a": 1}}
 
 
-@pytest.mark.requirement("E-102")
+@pytest.mark.requirement("E-102", "OQ-42")
 @pytest.mark.parametrize(
     "body", [b"", b"[1]", b"{", b'{"contents": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", b"\xff"]
 )

@@ -52,7 +52,7 @@ async def chat_step(client, model, messages, *, stream):
 
 @both
 @upstreams
-@pytest.mark.requirement("E-017", "X-18")
+@pytest.mark.requirement("C-033", "E-017", "X-18")
 async def test_openai_chat_completes_a_tool_conversation_at_every_upstream(gateway, upstream, stream):
     async with gateway(*SCRIPT, upstream=upstream) as running, openai_client(running) as client:
         messages = [{"role": "user", "content": "How is the weather?"}]

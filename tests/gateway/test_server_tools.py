@@ -132,6 +132,16 @@ async def test_a_session_that_cannot_be_one_is_a_wrong_request(gateway, length):
     assert refused.value.param == "x-groundwire-session-id"
 
 
+async def test_a_session_that_cannot_be_read_is_a_wrong_request(gateway):
+    registry, _ = knowledge()
+    headers = {"x-groundwire-tools": "kb_*", "x-groundwire-session-id": "séance".encode()}
+    async with gateway(Answer("Hello."), registry=registry) as running, httpx.AsyncClient() as client:
+        body = {"model": running.model, "messages": [{"role": "user", "content": "Hi"}]}
+        answer = await client.post(f"{running.url}/v1/chat/completions", json=body, headers=headers)
+        assert running.upstream.requests == []
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "x-groundwire-session-id")
+
+
 async def test_a_hidden_tool_cannot_be_named(gateway):
     registry, asked = knowledge()
     async with gateway(Answer("I cannot."), registry=registry) as running, client_of(running) as client:
@@ -177,3 +187,41 @@ async def test_a_conversation_remembers_what_our_tools_did(gateway):
     assert [item.type for item in one.output] == ["message"]
     roles = [message["role"] for message in running.upstream.requests[-1].body["messages"]]
     assert [role for role in roles if role != "system"] == ["user", "assistant", "tool", "assistant", "user"]
+
+
+WHERE = {"type": "object", "properties": {"query": {"type": "string"}}}
+CLASHES = {
+    "/v1/chat/completions": {
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [OURS, THEIRS, {"type": "function", "function": {"name": "kb_search", "parameters": WHERE}}],
+    },
+    "/v1/responses": {
+        "input": "hi",
+        "tools": [OURS, {"type": "function", "name": "kb_search", "parameters": WHERE}],
+    },
+    "/v1/messages": {
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [OURS, {"name": "kb_search", "input_schema": WHERE}],
+    },
+    "/v1beta/models/openai/gpt-5.2:generateContent": {
+        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+        "tools": [{"groundwire": {"name": "kb_*"}}, {"functionDeclarations": [{"name": "kb_search"}]}],
+    },
+}
+
+
+@pytest.mark.parametrize("path", CLASHES)
+async def test_a_callers_tool_with_the_name_of_one_of_ours_is_refused_by_its_name(gateway, path):
+    registry, asked = knowledge()
+    async with (
+        gateway("Hello.", registry=registry) as running,
+        httpx.AsyncClient(base_url=running.url, headers={"anthropic-version": "2023-06-01"}) as client,
+    ):
+        named = {} if "generateContent" in path else {"model": running.model}
+        refused = await client.post(path, json={**CLASHES[path], **named})
+        told = {**CLASHES[path], **named, "tools": CLASHES[path]["tools"][:1]}
+        alone = await client.post(path, json=told)
+        assert len(running.upstream.requests) == 1
+    assert (refused.status_code, "kb_search" in refused.text, alone.status_code) == (400, True, 200)
+    assert asked == []

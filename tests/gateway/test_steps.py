@@ -1,18 +1,23 @@
 """Steps that come back without what only their provider can read: found again by their calls, and only by the very same."""
 
+import contextlib
+import sqlite3
 import time
 
+import httpx2 as httpx
 import msgspec
 import pytest
 
-from groundwire import Registry
+from groundwire import Registry, tool
 from groundwire.assembly import Runtime
 from groundwire.codecs import gemini
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, ReasoningItem, ResultItem, TextPart, say
+from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway.steps import Step, Steps
 from groundwire.gateway.tables import Tables
 from groundwire.gateway.threads import with_known_results
+from groundwire.testing import Answer, Ask
 
 PRIVATE = {"anthropic": {"signature": "s"}}
 
@@ -137,3 +142,43 @@ async def test_more_steps_than_a_statement_takes_values_are_looked_for(shared_st
         await tables.open()
         await tables.add_step("t", "k39999", 1, "[]")
         assert await tables.steps("t", [f"k{place}" for place in range(40_000)]) == {"k39999": "[]"}
+
+
+SIGNED = Answer(calls=(Ask("find", {"query": "x"}),))
+FIND = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}
+
+
+@pytest.mark.parametrize(("keeps", "rows"), [(True, 1), (False, 0)])
+async def test_with_keep_steps_off_nothing_of_a_models_answer_is_kept(gateway, tmp_path, keeps, rows):
+    file = tmp_path / "groundwire.db"
+    settings = ServerSettings(keep_steps=keeps)
+    async with (
+        gateway(SIGNED, upstream="gemini", store=f"sqlite:///{file}", server=settings) as running,
+        httpx.AsyncClient(base_url=running.url) as client,
+    ):
+        body = {"model": running.model, "messages": [{"role": "user", "content": "hi"}], "tools": [FIND]}
+        answer = await client.post("/v1/chat/completions", json=body)
+    with contextlib.closing(sqlite3.connect(file)) as store:
+        (found,) = store.execute("SELECT count(*) FROM gateway_steps").fetchone()
+    assert (answer.json()["choices"][0]["finish_reason"], found) == ("tool_calls", rows)
+
+
+async def test_a_step_in_which_our_tools_had_a_part_is_kept_nevertheless(gateway, tmp_path):
+    @tool(category="retrieval")
+    async def kb_search(query: str) -> dict:
+        """Search."""
+        return {"pages": [query]}
+
+    file = tmp_path / "groundwire.db"
+    script = (Answer(calls=(Ask("kb_search", {"query": "x"}),)), SIGNED)
+    options = {"registry": Registry([kb_search]), "server": ServerSettings(keep_steps=False)}
+    async with (
+        gateway(*script, store=f"sqlite:///{file}", **options) as running,
+        httpx.AsyncClient(base_url=running.url) as client,
+    ):
+        tools = [FIND, {"type": "groundwire", "name": "kb_*"}]
+        body = {"model": running.model, "messages": [{"role": "user", "content": "hi"}], "tools": tools}
+        answer = await client.post("/v1/chat/completions", json=body)
+    with contextlib.closing(sqlite3.connect(file)) as store:
+        (found,) = store.execute("SELECT count(*) FROM gateway_steps").fetchone()
+    assert (answer.json()["choices"][0]["finish_reason"], found) == ("tool_calls", 1)

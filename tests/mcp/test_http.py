@@ -147,11 +147,29 @@ async def test_sessions_of_another_tenant_do_not_exist(http, tmp_path):
         headers = await greet(http, ours)
         await http.post(ours, json=called("rare", {}), headers=headers)
         async with listening(runtime, identify=lambda _: {"tenant": "b"}) as theirs:
-            other = answer_of(await http.post(theirs, json=called("rare", {}), headers=headers))
-    assert other["result"]["isError"] is False
+            other = await http.post(theirs, json=called("rare", {}), headers=headers)
+    assert (other.status_code, other.json()["error"]["code"]) == (404, -32600)
 
 
-@pytest.mark.parametrize("session", ["made-up", "mcp_", "mcp_" + "0" * 31, "mcp_" + "G" * 32])
+@pytest.mark.parametrize("header", ["mcp-session-id", "x-groundwire-session-id"])
+async def test_a_session_is_of_no_use_with_another_key(http, tmp_path, header):
+    async with Runtime(stage(), f"sqlite:///{tmp_path / 'shared.db'}") as runtime:
+        async with (
+            listening(runtime, identify=lambda _: {"actor": "key_1"}) as first,
+            listening(runtime, identify=lambda _: {"actor": "key_2"}) as second,
+        ):
+            headers = await greet(http, first)
+            session = headers["Mcp-Session-Id"]
+            theirs = {**ACCEPT, header: session}
+            refused = [await http.post(second, json=called("rare", {}), headers=theirs)]
+            refused.append(await http.delete(second, headers={**ACCEPT, "mcp-session-id": session}))
+            own = answer_of(await http.post(first, json=called("rare", {}), headers=headers))
+        assert [(answer.status_code, answer.json()["error"]["code"]) for answer in refused] == [(404, -32600)] * 2
+        assert own["result"]["isError"] is False
+        assert (await runtime.store.load_session("default", session)).calls == 1
+
+
+@pytest.mark.parametrize("session", ["made-up", "mcp_", "mcp_" + "0" * 47, "mcp_" + "0" * 48, "mcp_" + "G" * 48])
 async def test_a_session_that_was_never_given_out_is_not_found(http, url, session):
     response = await http.post(url, json=called("say", {"text": "hi"}), headers={**ACCEPT, "Mcp-Session-Id": session})
     assert (response.status_code, response.json()["error"]["code"]) == (404, -32600)
@@ -267,3 +285,40 @@ async def test_otherwise_it_may_not(runtime):
     ):
         result = await client.call_tool("wipe", {"disk": "a"})
     assert (result.is_error, asked) == (True, [])
+
+
+async def test_a_client_that_has_left_when_its_result_is_sent_is_no_error_of_ours(runtime, caplog):
+    body = json.dumps(called("say", {"text": "hi"})).encode()
+    left = asyncio.Event()
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": "/mcp",
+        "raw_path": b"/mcp",
+        "query_string": b"",
+        "headers": [
+            (b"host", b"localhost"),
+            *((name.lower().encode(), value.encode()) for name, value in ACCEPT.items()),
+        ],
+    }
+
+    async def receive():
+        if body_left:
+            return {"type": "http.request", "body": body_left.pop(), "more_body": False}
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        if message["type"] == "http.response.body":
+            left.set()
+            raise OSError("the client is gone")
+
+    body_left = [body]
+    door = HttpDoor(runtime)
+    async with asyncio.timeout(LIMIT), door.run():
+        await door(scope, receive, send)
+    assert left.is_set()
+    assert [record for record in caplog.records if record.exc_info] == []

@@ -364,6 +364,64 @@ async def test_what_an_answer_took_stops_the_next_request(store, limit, cost, er
     await ring.admit(caller)
 
 
+@pytest.mark.parametrize(("unit", "error"), [("tokens", RateLimited), ("money", BudgetExhausted)])
+async def test_what_is_expected_of_answers_on_their_way_stops_other_requests_until_they_are_there(store, unit, error):
+    clock = FakeClock(3_600.0)
+    await store.create_key(key_for(limits=(KeyLimit("requests", 2, "hour"), KeyLimit(unit, 100, "hour"))))
+    ring, elsewhere = KeyRing(store, clock), KeyRing(store, clock)
+    caller = await ring.authenticate(bearer())
+    expected = {"tokens": 0, "money": 0.0, unit: 150}
+    await ring.admit(caller)
+    held = await ring.hold(caller, **expected)
+    for other, wait in ((ring, 1.0), (elsewhere, 3_600.0)):
+        for refusing in (other.admit(caller), other.hold(caller, **expected)):
+            with pytest.raises(error) as refused:
+                await refusing
+            assert refused.value.retry_after == wait
+    await ring.charge(caller, held, **{unit: 99})
+    await ring.admit(caller)
+    held = await ring.hold(caller, **expected)
+    await ring.charge(caller, held, **{unit: 1})
+    with pytest.raises(error) as refused:
+        await ring.hold(caller, **expected)
+    assert refused.value.retry_after == 3_600.0
+
+
+async def test_what_was_expected_is_not_taken_back_from_a_window_that_never_held_it(store):
+    clock = FakeClock(3_600.0)
+    await store.create_key(key := key_for(limits=(KeyLimit("tokens", 100, "minute"), KeyLimit("tokens", 500, "hour"))))
+    ring = KeyRing(store, clock)
+    caller = await ring.authenticate(bearer())
+    early = await ring.hold(caller, tokens=90, money=0.0)
+    clock.advance(60.0)
+    late = await ring.hold(caller, tokens=50, money=0.0)
+    await ring.charge(caller, early, tokens=30)
+    assert await store.key_usage(key, now=clock.now()) == [80, 80]
+    await ring.charge(caller, late)
+    assert await store.key_usage(key, now=clock.now()) == [30, 30]
+
+
+async def test_who_leaves_while_it_is_counted_what_is_expected_leaves_nothing_behind():
+    began, may_end = asyncio.Event(), asyncio.Event()
+
+    class SlowStore(MemoryStore):
+        async def spend(self, spend):
+            began.set()
+            await may_end.wait()
+            return await super().spend(spend)
+
+    store = SlowStore()
+    await store.create_key(key := key_for(limits=(KeyLimit("tokens", 100, "hour"),)))
+    ring = KeyRing(store, FakeClock())
+    holding = asyncio.create_task(ring.hold(await ring.authenticate(bearer()), tokens=90, money=0.0))
+    await began.wait()
+    holding.cancel()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await holding
+    assert await store.key_usage(key, now=0.0) == [0]
+
+
 async def test_a_key_without_limits_costs_the_store_nothing():
     class SealedStore(MemoryStore):
         async def spend(self, spend):

@@ -15,7 +15,7 @@ from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import GroundwireError, ProviderError
 from groundwire.contracts.failures import FailureKind
-from groundwire.contracts.keys import Caller
+from groundwire.contracts.keys import Caller, Held
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
@@ -27,12 +27,13 @@ from groundwire.gateway.governed import (
     GovernedPart,
     Governing,
     Progress,
+    check_names,
     checked_name,
     patterns_in,
     tools_of,
 )
 from groundwire.gateway.headers import headers_for, overhead, stream_headers
-from groundwire.gateway.services import Services
+from groundwire.gateway.services import NOTHING_USED, Services
 from groundwire.gateway.steps import Step
 from groundwire.providers.catalogue import UNKNOWN_MODEL
 from groundwire.providers.waiting import Stopwatch
@@ -81,7 +82,8 @@ class Question(Struct, kw_only=True):
     governed: GovernedModel | None = None
     """Who answers instead of the model alone, where tools of ours are named."""
     heard: int = 0
-    """Characters of a stream so far."""
+    """Characters of a stream so far; with tools of ours, of its last step."""
+    held: Held | None = None
     is_charged: bool = False
 
 
@@ -92,6 +94,7 @@ class ModelDoor:
         self.dialect = dialect
         self._codec = codec_of(dialect)
         self._services = services
+        self._may_pass_on = services.models.forwards(dialect)
         sign, seconds = _SIGNS.get(dialect), services.settings.keep_alive_seconds
         self._life = SignOfLife(sign, seconds) if sign is not None and seconds else None
 
@@ -99,8 +102,8 @@ class ModelDoor:
         watch = Stopwatch()
         try:
             caller = await self._services.admit(exchange)
-            body = await exchange.body(self._services.settings.max_body)
             with exchange.watched():
+                body = await exchange.body(self._services.settings.max_body)
                 if not await self._pass_on(exchange, caller, body, asked, watch):
                     question = self._governed(exchange, await self._begin(caller, body, asked, watch))
                     self._services.check_model(caller, question.request.model)
@@ -115,12 +118,19 @@ class ModelDoor:
             self.refuse(exchange, error, array=asked.array)
 
     async def _ask(self, exchange: Exchange, question: Question) -> None:
+        services, caller = self._services, question.caller
+        question.held = await services.hold(caller, question.request)
         try:
             await (self._stream if question.request.stream else self._answer)(exchange, question)
         except (ClientGone, asyncio.CancelledError):
-            if not question.is_charged:  # else whoever leaves just before the end would never reach a limit
-                await self._services.charge_abandoned(question.caller, question.request, question.heard)
+            if caller.limits and not question.is_charged:  # or who leaves just before the end reaches no limit
+                question.is_charged = True
+                used = await question.governed.used() if question.governed is not None else NOTHING_USED
+                await services.charge_abandoned(caller, question.held, question.request, question.heard, used)
             raise
+        finally:
+            if not question.is_charged:
+                await services.charge_nothing(caller, question.held)
 
     def refuse(self, exchange: Exchange, error: GroundwireError, *, array: bool = False) -> None:
         write_failure(exchange, error, self.dialect, array=array)
@@ -135,7 +145,9 @@ class ModelDoor:
         self, exchange: Exchange, caller: Caller, body: bytes, asked: PathWish, watch: Stopwatch
     ) -> bool:
         """Not where something has to be counted, or tools of ours are wanted."""
-        if asked.array or caller.limits or caller.default_tools or exchange.headers.get(TOOLS_HEADER) is not None:
+        if not self._may_pass_on or asked.array or caller.limits or caller.default_tools:
+            return False
+        if exchange.told(TOOLS_HEADER) is not None:
             return False
         way = Passage(
             exchange=exchange,
@@ -163,12 +175,16 @@ class ModelDoor:
     def _governed(self, exchange: Exchange, question: Question) -> Question:
         """The question for the model with our tools, where the request names some."""
         request, caller = question.request, question.caller
-        patterns = (*patterns_in(request), *(parse_names(exchange.headers.get(TOOLS_HEADER)) or ()))
+        patterns, named = patterns_in(request), exchange.told(TOOLS_HEADER)
+        if named is not None:
+            patterns = (*patterns, *(parse_names(named) or ()))
         if not patterns and not caller.default_tools:
             return question
         agent = self._services.agent
+        specs = tools_of(agent, patterns, caller)
+        check_names(request.tools, specs)
         governing = Governing(
-            names=tools_of(agent, patterns, caller),
+            names=tuple([spec.tool_id for spec in specs]),
             tenant=caller.tenant,
             session=_session(exchange) or question.session or None,
             actor=caller.key_id,
@@ -184,13 +200,15 @@ class ModelDoor:
 
     async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
         """Keep what a later turn needs, before the caller can send one. `body` is the answer, if it was written."""
+        if question.governed is None and not self._services.settings.keep_steps:
+            return
         done = question.governed.items if question.governed is not None else reply.items
         step = Step(dialect=self.dialect, asked=question.request.items, items=done, shown=reply.items)
         await self._services.steps.keep(question.caller.tenant, step, question.created)
 
     async def _charge(self, question: Question, reply: Reply) -> None:
         question.is_charged = True
-        await self._services.charge(question.caller, question.request, reply)
+        await self._services.charge(question.caller, question.held, question.request, reply)
 
     async def _answer(self, exchange: Exchange, question: Question) -> None:
         if question.governed is not None:
@@ -255,6 +273,7 @@ class ModelDoor:
 
     async def _piece(self, part: GovernedPart, question: Question, encoder: ReplyEncoder) -> bytes:
         if isinstance(part, Progress):
+            question.heard = 0  # that step is on record, with what it took
             return self._progress(part, question)
         if type(part) is ReplyEnded:
             if question.reply_id:
@@ -294,7 +313,7 @@ def _counted(request: ModelRequest) -> ModelRequest:
 
 
 def _session(exchange: Exchange) -> str:
-    named: str = exchange.headers.get(SESSION_HEADER) or ""
+    named = exchange.told(SESSION_HEADER) or ""
     return checked_name(named, SESSION_HEADER) if named else ""
 
 

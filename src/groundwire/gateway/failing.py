@@ -20,8 +20,8 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.headers import headers_for
 from groundwire.providers.catalogue import UNKNOWN_MODEL
-from groundwire.serving.application import Overloaded
-from groundwire.serving.bodies import RequestTooLarge, UnreadableBody
+from groundwire.serving.answers import Overloaded
+from groundwire.serving.bodies import BrokenBody, RequestTooLarge, RequestTooSlow, UnreadableBody
 from groundwire.serving.exchanges import Exchange
 
 _RETRY_SOON = 1.0
@@ -45,12 +45,16 @@ def failure_of(error: GroundwireError) -> Failure:
     if isinstance(error, (WireError, NotExpressible)):
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, param=error.path or None)
-    if isinstance(error, (ConfigError, RegistryError, UnreadableBody)):  # what no run can be told, the request has said
+    if isinstance(
+        error, (ConfigError, RegistryError, UnreadableBody, BrokenBody)
+    ):  # what no run can be told, the request has said
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         code = error.code if isinstance(error, NotReliable) else None
         return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, code=code)
     if isinstance(error, RequestTooLarge):
         return Failure(kind=FailureKind.TOO_LARGE, message=error.message, status=413)
+    if isinstance(error, RequestTooSlow):
+        return Failure(kind=FailureKind.TIMEOUT, message=error.message, status=408, code=error.code)
     if isinstance(error, (Overloaded, StoreUnavailable)):
         return Failure(kind=FailureKind.OVERLOADED, message=error.message, status=503, retry_after=_RETRY_SOON)
     return Failure(kind=FailureKind.SERVER, message=error.message, status=500, code=error.code)

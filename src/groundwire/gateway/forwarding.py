@@ -8,7 +8,7 @@ from msgspec import Struct
 from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.failures import Failure
-from groundwire.contracts.keys import Caller
+from groundwire.contracts.keys import EVERYTHING, Caller
 from groundwire.contracts.replies import ReplyFailed
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.headers import headers_for, overhead, stream_headers
@@ -46,7 +46,7 @@ class Passage(Struct, frozen=True, kw_only=True):
 async def pass_on(way: Passage, body: bytes, services: Services) -> bool:
     """Send the body on, and the answer back; False where that cannot be done."""
     exchange, dialect, model, models = way.exchange, way.dialect, way.model, services.models
-    if not models.forwards(dialect) or _OURS in body:
+    if _OURS in body:
         return False
     try:
         head = _read_head(body)
@@ -58,7 +58,8 @@ async def pass_on(way: Passage, body: bytes, services: Services) -> bool:
         return False
     services.check_model(way.caller, name)
     provider, wire_name = direct
-    if wire_name != head.model and not model:
+    is_checked = way.caller.models != EVERYTHING  # a name that stands twice could be another one to the provider
+    if not model and (wire_name != head.model or is_checked):
         body = renamed(body, wire_name)
     headers = {key: value for key in _PASSED if (value := exchange.headers.get(key)) is not None}
     response = await provider.forward(body, wire_name, stream=is_stream, headers=headers)

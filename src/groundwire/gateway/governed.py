@@ -4,7 +4,7 @@ The caller's own tools are offered beside ours and handed back when they are cal
 calls and results stay here. To the endpoints it looks like a model that takes a little longer.
 """
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from itertools import count
 from typing import Any, TypeAlias
@@ -31,8 +31,9 @@ from groundwire.contracts.replies import (
     ReplyTextDelta,
     Usage,
 )
-from groundwire.contracts.requests import FunctionTool, ModelRequest, NativeTool, ToolChoice
+from groundwire.contracts.requests import DeclaredTool, FunctionTool, ModelRequest, NativeTool, ToolChoice
 from groundwire.contracts.runs import RESUMABLE, Outcome
+from groundwire.contracts.tools import ToolSpec
 from groundwire.runtime.policies.access import is_callable_by, matches_any, parse_names
 from groundwire.runtime.runs.history import load_run
 from groundwire.runtime.runs.judging import notice_for
@@ -90,7 +91,7 @@ def patterns_in(request: ModelRequest) -> tuple[str, ...]:
     """The names and globs of our tools that stand among a request's tools, in whatever way its dialect puts them."""
     found: list[str] = []
     for place, tool in enumerate(request.tools):
-        if isinstance(tool, NativeTool) and is_ours(tool):
+        if type(tool) is NativeTool and is_ours(tool):
             found.extend(_names_of(tool.value, f"tools[{place}]"))
     return tuple(found)
 
@@ -110,7 +111,7 @@ def _names_of(value: JsonObject, path: str) -> Iterable[str]:
     return parse_names(given) or ()
 
 
-def tools_of(agent: Agent, patterns: tuple[str, ...], caller: Caller) -> tuple[str, ...]:
+def tools_of(agent: Agent, patterns: tuple[str, ...], caller: Caller) -> tuple[ToolSpec, ...]:
     """The tools that are meant; WireError for a pattern that none has.
 
     Tools that are hidden, or not for the caller, count as none. Without patterns, the caller's default ones are meant.
@@ -123,7 +124,17 @@ def tools_of(agent: Agent, patterns: tuple[str, ...], caller: Caller) -> tuple[s
     for pattern in patterns:
         if not any(matches_any(spec, (pattern,)) for spec in specs):
             raise WireError(f"there is no tool {pattern!r} on this server", path="tools")
-    return tuple(spec.tool_id for spec in specs if matches_any(spec, patterns or caller.default_tools))
+    return tuple([spec for spec in specs if matches_any(spec, patterns or caller.default_tools)])
+
+
+def check_names(tools: Sequence[DeclaredTool], ours: Iterable[ToolSpec]) -> None:
+    """WireError for a tool of the caller's that has the name of one of ours: no model could tell them apart."""
+    taken = {spec.wire_name for spec in ours}
+    for place, tool in enumerate(tools):
+        if type(tool) is FunctionTool and tool.name in taken:
+            message = f"is {tool.name!r}, which is also the name of a tool of this server that the request may use"
+            hint = "rename yours, or leave the server's out of the request or of the key's default tools"
+            raise WireError(message, path=f"tools[{place}].name", hint=hint)
 
 
 class GovernedModel:
@@ -133,6 +144,15 @@ class GovernedModel:
         self._agent = agent
         self._governing = governing
         self.items: tuple[Item, ...] = ()
+        self._run_id = ""
+
+    async def used(self) -> Usage:
+        """What the steps took that are on record so far."""
+        runtime = self._agent.runtime
+        try:
+            return (await load_run(runtime.store, runtime.clock, self._governing.tenant, self._run_id)).usage
+        except NotFound:
+            return Usage()
 
     async def complete(self, request: ModelRequest) -> Reply:
         run_id, begun = await self._begun()
@@ -184,9 +204,10 @@ class GovernedModel:
         """The id of the run, and the run itself where this request came before. After a day the key names a new one."""
         key, runtime = self._governing.request_key, self._agent.runtime
         if not key:
-            return "", None
+            self._run_id = runtime.ids.new("run")
+            return self._run_id, None
         for number in count():
-            run_id = f"run_{key[:32]}.{number}" if number else f"run_{key[:32]}"
+            run_id = self._run_id = f"run_{key[:32]}.{number}" if number else f"run_{key[:32]}"
             try:
                 begun = await load_run(runtime.store, runtime.clock, self._governing.tenant, run_id)
             except NotFound:

@@ -21,10 +21,11 @@ from groundwire.contracts.replies import FinishReason, ReplyEnded
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.answer_tables import AnswerRow, AnswerTable
 from groundwire.gateway.failing import Refused, write_failure
-from groundwire.gateway.governed import REQUEST_SECONDS
+from groundwire.gateway.governed import REQUEST_SECONDS, TOOLS_HEADER
 from groundwire.gateway.headers import headers_for
 from groundwire.gateway.services import Services
 from groundwire.serving.exchanges import ClientGone, Exchange, Handler, Headers, Recording
+from groundwire.serving.headers import SESSION_HEADER
 
 HEADER = "idempotency-key"
 MAX_KEY = 255
@@ -37,6 +38,8 @@ WAIT_SECONDS = 2.0
 _PAUSE = 0.1
 _RETRY_SOON = 1.0
 _KEPT_HEADERS = ("content-type", "cache-control", "x-groundwire-warnings")
+_ASKING = (TOOLS_HEADER, SESSION_HEADER)
+"""Headers without which it would be another request."""
 _PASSING = frozenset({401, 403, 408, 409, 425, 429})
 """Refusals that the same request may not get again."""
 _CUT = (FinishReason.INCOMPLETE, FinishReason.FAILED, FinishReason.CANCELLED)
@@ -46,11 +49,11 @@ def once(handler: Handler, dialect: Dialect, services: Services) -> Handler:
     """The handler, which answers a request with a key only once."""
 
     async def serve(exchange: Exchange) -> None:
-        key = exchange.headers.get(HEADER)
-        if not key:
-            await handler(exchange)
-            return
         try:
+            key = exchange.told(HEADER)
+            if key is None:
+                await handler(exchange)
+                return
             caller = await services.recognize(exchange)
             await _Keyed(exchange, caller, key, dialect, services).serve(handler)
         except ClientGone:
@@ -65,8 +68,8 @@ class _Keyed:
     """One request with a key. What one caller was answered is no other caller's affair."""
 
     def __init__(self, exchange: Exchange, caller: Caller, key: str, dialect: Dialect, services: Services) -> None:
-        if len(key) > MAX_KEY or not key.isprintable():
-            raise WireError(f"must be at most {MAX_KEY} printable characters", path="Idempotency-Key")
+        if not 0 < len(key) <= MAX_KEY or not key.isprintable():
+            raise WireError(f"has 1 to {MAX_KEY} printable characters", path=HEADER)
         self._exchange = exchange
         self._tenant = caller.tenant
         self._key = f"{caller.key_id}/{key}"
@@ -139,6 +142,7 @@ class _Keyed:
     async def _digest(self) -> str:
         body = await self._exchange.body(self._limit)
         asked = f"{self._exchange.path}\n{self._exchange.parameter('alt')}\n"
+        asked += "".join(f"{name}: {value}\n" for name in _ASKING if (value := self._exchange.told(name)) is not None)
         return hashlib.sha256(asked.encode("utf-8", "surrogatepass") + body).hexdigest()
 
 

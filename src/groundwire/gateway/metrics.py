@@ -1,11 +1,12 @@
 """/metrics: what the store knows of calls, and what all processes have counted of requests, in two forms."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from starlette.responses import Response
 
 from groundwire.contracts.canonical import JsonObject
+from groundwire.contracts.jobs import JobStatus
 from groundwire.runtime.metrics import to_prometheus
 from groundwire.runtime.runtime import Runtime
 from groundwire.serving.answers import JSON, json_answer
@@ -24,9 +25,11 @@ class Metrics:
     async def serve(self, asked: Asked) -> Response:
         snapshot = await self._runtime.metrics(tenant=asked.tenant)
         gateway = await self._requests()
+        jobs = await self._runtime.jobs.count(tenant=asked.tenant)
         if JSON in (asked.header("accept") or ""):
-            return json_answer({**snapshot, "gateway": gateway})
-        return Response(to_prometheus(snapshot) + requests_text(gateway), 200, {"content-type": PROMETHEUS})
+            return json_answer({**snapshot, "jobs": {**jobs}, "gateway": gateway})
+        text = to_prometheus(snapshot) + requests_text(gateway) + jobs_text(jobs)
+        return Response(text, 200, {"content-type": PROMETHEUS})
 
 
 def requests_text(gateway: Any) -> str:
@@ -58,6 +61,12 @@ def requests_text(gateway: Any) -> str:
         f'groundwire_upstream_failures_total{{kind="{kind}"}} {count}'
         for kind, count in gateway["upstreamFailures"].items()
     )
+    return "\n".join(lines) + "\n"
+
+
+def jobs_text(jobs: Mapping[JobStatus, int]) -> str:
+    lines = ["# HELP groundwire_jobs Jobs that are kept, by status.", "# TYPE groundwire_jobs gauge"]
+    lines.extend(f'groundwire_jobs{{status="{status}"}} {count}' for status, count in jobs.items())
     return "\n".join(lines) + "\n"
 
 

@@ -53,26 +53,29 @@ class RelayOwner:
 
     async def add_results(self, exchange: Exchange, tenant: str, session: str) -> None:
         results = read_results(await exchange.body(self._limit))
-        known = {call.call_id: call for call in await self._tables.calls(tenant, session)}
-        for place, (call_id, _) in enumerate(results):
+        known = {call.call_id: call.result for call in await self._tables.calls(tenant, session)}
+        written = [(call_id, dump(response).decode()) for call_id, response in results]
+        for place, (call_id, result) in enumerate(written):
             if call_id not in known:
                 message = f"No call with the id {call_id!r} was made in the session {session!r}."
                 param = f"results[{place}].id"
                 raise Refused(Failure(kind=FailureKind.NOT_FOUND, message=message, status=404, param=param))
-        for call_id, response in results:
-            result = dump(response).decode()
+            known[call_id] = known[call_id] or result
+            _check_same(call_id, known[call_id], result)
+        for call_id, result in written:  # all of them fit, so none is kept of a list that is refused
             if not await self._tables.add_result(tenant, session, call_id, result):
-                await self._check_same(tenant, session, call_id, result)
+                stored = next(call for call in await self._tables.calls(tenant, session) if call.call_id == call_id)
+                _check_same(call_id, stored.result, result)
         waiting = await self._tables.waiting_calls(tenant, session)
         taken: list[JsonValue] = [call_id for call_id, _ in results]
         _answer(exchange, {"session": session, "taken": taken, "waiting": [call.call_id for call in waiting]})
 
-    async def _check_same(self, tenant: str, session: str, call_id: str, result: str) -> None:
-        """A result that comes twice is one; another one for the same call is a mistake."""
-        stored = next(call for call in await self._tables.calls(tenant, session) if call.call_id == call_id)
-        if stored.result != result:
-            message = f"The call {call_id!r} has another result already."
-            raise Refused(Failure(kind=FailureKind.CONFLICT, message=message, status=409))
+
+def _check_same(call_id: str, stored: str, result: str) -> None:
+    """A result that comes twice is one; another one for the same call is a mistake."""
+    if stored != result:
+        message = f"The call {call_id!r} has another result already."
+        raise Refused(Failure(kind=FailureKind.CONFLICT, message=message, status=409))
 
 
 def read_offer(wire: JsonObject) -> Offer:

@@ -6,7 +6,7 @@ those of the conversation of the same name. Knows no HTTP and no provider.
 
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,12 +14,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from groundwire.codecs import gemini
+from groundwire.codecs.caching import ToolCache
 from groundwire.codecs.wire.pairing import is_models
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.messages import CallItem, Item, say
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Finish, FinishReason, Reply
-from groundwire.contracts.requests import ModelRequest, NativeTool
+from groundwire.contracts.requests import DeclaredTool, ModelRequest, NativeTool
 from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway.governed import is_ours
 from groundwire.gateway.relay_tables import CallRow, RelayTables, StepRow
@@ -86,7 +87,7 @@ class RelaySessions:
             placeholder=self.placeholder,
             tools=declared.tools,
             tool_config=declared.tool_config,
-            steps=tuple(_known(step, by_step[step.step_id], taken, offer, model) for step in answered),
+            steps=known_steps(answered, by_step, taken, offer.tools, model),
         )
         rewriting = rewrite(body, context)
         if rewriting.problem:
@@ -193,9 +194,28 @@ def _call_ids(items: Sequence[Item]) -> list[str]:
     return [item.call.call_id for item in items if type(item) is CallItem]
 
 
-def _known(step: StepRow, calls: Sequence[CallRow], taken: set[str], offer: Offer, model: str) -> KnownStep:
-    request = ModelRequest(model=model, items=(say("user", "?"), *_decode(step.items)), tools=offer.tools)
-    contents: Any = gemini.encode_request(request, profile=gemini.profile_for(model)).body["contents"]
+def known_steps(
+    steps: Sequence[StepRow],
+    calls: Mapping[str, Sequence[CallRow]],
+    taken: Container[str],
+    tools: tuple[DeclaredTool, ...],
+    model: str,
+) -> tuple[KnownStep, ...]:
+    """The steps as Gemini reads them. The tools give their calls the names that they have there, and are written once."""
+    cache = ToolCache()
+    return tuple([_known(step, calls[step.step_id], taken, tools, model, cache) for step in steps])
+
+
+def _known(
+    step: StepRow,
+    calls: Sequence[CallRow],
+    taken: Container[str],
+    tools: tuple[DeclaredTool, ...],
+    model: str,
+    cache: ToolCache,
+) -> KnownStep:
+    request = ModelRequest(model=model, items=(say("user", "?"), *_decode(step.items)), tools=tools)
+    contents: Any = gemini.encode_request(request, profile=gemini.profile_for(model), cache=cache).body["contents"]
     asked = contents[1]
     wanted = [part["functionCall"] for part in asked["parts"] if "functionCall" in part]
     responses: list[JsonValue] = []

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from groundwire.codecs import gemini
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.errors import GroundwireError, ProviderError, WireError
-from groundwire.contracts.keys import Caller
+from groundwire.contracts.keys import Caller, Held
 from groundwire.contracts.messages import CallItem, say
 from groundwire.contracts.replies import (
     CallDelta,
@@ -56,6 +56,7 @@ class _Relayed(Struct, kw_only=True):
     watch: Stopwatch
     direct: tuple[ForwardingProvider, str] | None = None
     heard: int = 0
+    held: Held | None = None
     is_charged: bool = False
 
 
@@ -70,8 +71,8 @@ class RelayDoor:
         try:
             caller = await self._services.admit(exchange)
             self._services.check_model(caller, asked.model)
-            body = await exchange.body(self._services.settings.max_body)
             with exchange.watched():
+                body = await exchange.body(self._services.settings.max_body)
                 if not await self._sessions.has_all_results(caller.tenant, session):
                     await self._say_again(exchange, asked)
                     return
@@ -86,15 +87,18 @@ class RelayDoor:
             write_failure(exchange, error, "gemini", array=asked.array)
 
     async def _ask(self, exchange: Exchange, relayed: _Relayed) -> None:
+        services, caller = self._services, relayed.caller
+        relayed.held = await services.hold(caller, relayed.request)
         try:
-            if relayed.asked.stream:
-                await self._stream(exchange, relayed)
-            else:
-                await self._answer(exchange, relayed)
+            await (self._stream if relayed.asked.stream else self._answer)(exchange, relayed)
         except (ClientGone, asyncio.CancelledError):
             if not relayed.is_charged:
-                await self._services.charge_abandoned(relayed.caller, relayed.request, relayed.heard)
+                relayed.is_charged = True
+                await services.charge_abandoned(caller, relayed.held, relayed.request, relayed.heard)
             raise
+        finally:
+            if not relayed.is_charged:
+                await services.charge_nothing(caller, relayed.held)
 
     def _relayed(self, caller: Caller, asked: PathWish, turn: RelayTurn, watch: Stopwatch) -> _Relayed:
         timeout = self._services.settings.result_timeout if turn.rewriting.brings_results else None
@@ -171,7 +175,7 @@ class RelayDoor:
     async def _end(self, relayed: _Relayed, reply: Reply) -> Reply:
         shown = await self._sessions.end(relayed.turn, reply)
         relayed.is_charged = True
-        await self._services.charge(relayed.caller, relayed.request, reply)
+        await self._services.charge(relayed.caller, relayed.held, relayed.request, reply)
         return shown
 
     async def _say_again(self, exchange: Exchange, asked: PathWish) -> None:

@@ -5,7 +5,7 @@ from msgspec import Struct
 
 from groundwire.agent import Agent
 from groundwire.codecs.caching import ToolCache
-from groundwire.contracts.keys import EVERYTHING, Caller, Scope
+from groundwire.contracts.keys import EVERYTHING, Caller, Held, Scope
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply, Usage
 from groundwire.contracts.requests import ModelRequest
@@ -16,12 +16,18 @@ from groundwire.gateway.relay_tables import RelayTables
 from groundwire.gateway.steps import Steps
 from groundwire.gateway.threads import Threads
 from groundwire.providers.router import ModelRouter
+from groundwire.runtime.runs.state import add_usage
 from groundwire.serving.exchanges import Exchange
 from groundwire.serving.keys import KeyRing
 from groundwire.serving.tallies import Tally
 
+NOTHING_USED = Usage()
 _CHARS = 4
 """So many characters are a token, roughly."""
+_EXPECTED = 1024
+"""Tokens of an answer that has no bound."""
+_MOST_EXPECTED = 1_000_000
+"""No model says more, whatever it is allowed to."""
 
 
 class Services(Struct, frozen=True, kw_only=True):
@@ -42,7 +48,7 @@ class Services(Struct, frozen=True, kw_only=True):
 
     async def recognize(self, exchange: Exchange, scope: Scope = "models") -> Caller:
         """Who sends this request; an AccessError if it is not let in."""
-        caller = await self.keys.authenticate(exchange.headers.get, exchange.query)
+        caller = await self.keys.authenticate(exchange.header, exchange.query)
         caller.check_scope(scope)
         return caller
 
@@ -58,21 +64,42 @@ class Services(Struct, frozen=True, kw_only=True):
         if caller.models != EVERYTHING:
             caller.check_model(name, "/".join(self.models.locate(name)))
 
-    async def charge(self, caller: Caller, request: ModelRequest, reply: Reply) -> None:
+    async def hold(self, caller: Caller, request: ModelRequest) -> Held | None:
+        """Count what the answer may take, until `charge` says what it took: as much as it may say at most."""
+        if not caller.limits:
+            return None
+        most = request.max_output_tokens
+        made = _EXPECTED if most is None else min(max(most, 0), _MOST_EXPECTED)
+        usage = add_usage(_estimated(request, 0), Usage(output=made, total=made))
+        return await self.keys.hold(caller, tokens=usage.total, money=self._price(request, usage))
+
+    async def charge(self, caller: Caller, held: Held | None, request: ModelRequest, reply: Reply) -> None:
         """Count what an answer took against the limits of its key; by its length where nobody has counted tokens."""
         if not caller.limits:
             return
         usage = reply.usage or _estimated(request, len(msgspec.json.encode(reply.items)))
-        await self._charge(caller, request, usage)
+        await self._charge(caller, held, request, usage)
 
-    async def charge_abandoned(self, caller: Caller, request: ModelRequest, heard: int) -> None:
-        """The same for an answer whose caller left: by its length so far, as nobody will hear what it took."""
+    async def charge_abandoned(
+        self, caller: Caller, held: Held | None, request: ModelRequest, heard: int, used: Usage = NOTHING_USED
+    ) -> None:
+        """The same for an answer whose caller left: by its length so far, as nobody will hear what it took.
+
+        `used` is what was counted of the steps before, where there were any.
+        """
         if caller.limits:
-            await self._charge(caller, request, _estimated(request, heard))
+            await self._charge(caller, held, request, add_usage(used, _estimated(request, heard)))
 
-    async def _charge(self, caller: Caller, request: ModelRequest, usage: Usage) -> None:
-        money = self.models.cost_of(request.model, usage) or 0.0
-        await self.keys.charge(caller, tokens=usage.total, money=money)
+    async def charge_nothing(self, caller: Caller, held: Held | None) -> None:
+        """The same for an answer that never was."""
+        if held is not None:
+            await self.keys.charge(caller, held)
+
+    async def _charge(self, caller: Caller, held: Held | None, request: ModelRequest, usage: Usage) -> None:
+        await self.keys.charge(caller, held, tokens=usage.total, money=self._price(request, usage))
+
+    def _price(self, request: ModelRequest, usage: Usage) -> float:
+        return self.models.cost_of(request.model, usage) or 0.0
 
 
 def _estimated(request: ModelRequest, chars: int) -> Usage:

@@ -54,7 +54,7 @@ class Steps:
         if not calls or (step.items is step.shown and all(_is_public(item) for item in step.items)):
             return
         written = _encode(tuple(step.items)).decode()
-        said = next(_said_before(step.asked, len(step.asked)), "")
+        said = next(_said_before(step.asked), "")
         await self._tables.add_step(tenant, _key(calls[0], said), created, written)
         if step.dialect == _WITHOUT_IDS:
             await self._tables.add_step(tenant, _key_without_id(calls, _all_said(step.asked)), created, written)
@@ -89,7 +89,7 @@ def _open_steps(items: tuple[Item, ...], dialect: str) -> list[_Span]:
     if not items or type(items[-1]) is not ResultItem:
         return []
     place = _turn_of(items)
-    said = list(islice(_said_before(items, place), _LOOK_BACK)) or [""]
+    said = list(islice(_said_before(items[:place]), _LOOK_BACK)) or [""]
     all_said = _all_said(items) if dialect == _WITHOUT_IDS else ""
     spans: list[_Span] = []
     while place < len(items):
@@ -125,9 +125,9 @@ def _turn_of(items: Sequence[Item]) -> int:
     return 0
 
 
-def _said_before(items: Sequence[Item], place: int) -> Iterator[str]:
-    """The messages before a place that are not the model's, the nearest first."""
-    return (item.text for item in reversed(items[:place]) if type(item) is Message and item.role != "assistant")
+def _said_before(items: Sequence[Item]) -> Iterator[str]:
+    """The messages at the end that are not the model's, the last first."""
+    return (item.text for item in reversed(items) if type(item) is Message and item.role != "assistant")
 
 
 def _key(call: CallItem, text: str) -> str:
@@ -136,7 +136,7 @@ def _key(call: CallItem, text: str) -> str:
 
 def _all_said(items: Sequence[Item]) -> str:
     """A digest of everything that is not the model's."""
-    return _digest("\n".join(_said_before(items, len(items))))
+    return _digest("\n".join(_said_before(items)))
 
 
 def _key_without_id(calls: Sequence[CallItem], all_said: str) -> str:

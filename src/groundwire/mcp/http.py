@@ -1,7 +1,7 @@
 """The protocol over HTTP: one address that takes messages and answers with JSON or a stream of events.
 
 Nothing about a client is kept in the process, so any process may serve any request: a session is a name for rows in the
-store. Two things follow. The server sends nothing that is not part of an answer (GET is refused), and a message can
+store, and says itself whose it is. Two things follow. The server sends nothing that is not part of an answer (GET is refused), and a message can
 cancel a call only in the process that carries it out.
 """
 
@@ -9,7 +9,8 @@ import asyncio
 import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -32,7 +33,7 @@ from groundwire.serving.origins import LOOPBACK, origin_fault
 MCP_SESSION = "mcp-session-id"
 VERSION = "mcp-protocol-version"
 _OPTIONS = "groundwire.options"
-_SESSION_ID = re.compile(r"mcp_[0-9a-f]{32}")
+_SESSION_ID = re.compile(r"mcp_([0-9a-f]{32})([0-9a-f]{16})")
 
 Identify: TypeAlias = Callable[[Scope], TurnOptions]
 """Who makes a request, from what authentication has put into the scope."""
@@ -101,7 +102,12 @@ class HttpDoor:
         if named is not None and not await self._is_open(named, options):
             return await _refusal(404, "There is no such session, or it has ended.")(scope, receive, send)
         if scope["method"] == "POST":
-            if session := headers.get(SESSION_HEADER) or named:
+            session = headers.get(SESSION_HEADER) or named
+            if session and not session.isascii():  # servers give those in different ways, or none at all
+                return await _refusal(400, f"{SESSION_HEADER} must be ASCII.")(scope, receive, send)
+            if session and _SESSION_ID.fullmatch(session) and not _is_own(session, options):
+                return await _refusal(404, "There is no such session.")(scope, receive, send)
+            if session:
                 options["session"] = session
             return await self._post(scope, receive, send, options)
         if scope["method"] == "DELETE" and named is not None:
@@ -119,15 +125,16 @@ class HttpDoor:
             return await JSONResponse(bad.answer.model_dump(exclude_unset=True), status)(scope, receive, send)
         method = getattr(message, "method", "")
         if method == "initialize" and _has_sessions(Headers(scope=scope)):
-            send = _with_session(send, f"mcp_{secrets.token_hex(16)}")
+            send = _with_session(send, _new_session(options))
         elif method == "notifications/cancelled":
             params: Any = getattr(message, "params", None) or {}
             self.door.cancel(_name_of(options, params.get("requestId")))
-        return await self._manager.handle_request({**scope, _OPTIONS: options}, _replaying(body, receive), send)
+        scope = {**scope, _OPTIONS: options}
+        return await self._manager.handle_request(scope, _replaying(body, receive), _to_whoever_listens(send))
 
     async def _is_open(self, session: str, options: TurnOptions) -> bool:
-        """An id of our making is good until its session has ended. It is in the store from its first call on."""
-        if not _SESSION_ID.fullmatch(session):
+        """An id that we made for this caller is good until its session has ended. It is stored from its first call on."""
+        if not _is_own(session, options):
             return False
         runtime = self.door.runtime
         await runtime.open()
@@ -160,7 +167,23 @@ def _name_of(options: TurnOptions, request_id: Any) -> Any:
     """What a client may call a request of its own; without a session it has no way to say whose that is."""
     if not options.get("session") or not isinstance(request_id, (str, int)):
         return None
-    return options.get("tenant", "default"), options["session"], request_id
+    return options.get("tenant", "default"), options.get("actor", ""), options["session"], request_id
+
+
+def _new_session(options: TurnOptions) -> str:
+    token = secrets.token_hex(16)
+    return f"mcp_{token}{_mark_of(token, options)}"
+
+
+def _is_own(session: str, options: TurnOptions) -> bool:
+    """Whether the id was made for this caller: whoever learns it cannot use it with another key."""
+    found = _SESSION_ID.fullmatch(session)
+    return found is not None and found[2] == _mark_of(found[1], options)
+
+
+def _mark_of(token: str, options: TurnOptions) -> str:
+    whose = f"{token}\n{options.get('tenant', 'default')}\n{options.get('actor', '')}"
+    return sha256(whose.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _has_sessions(headers: Headers) -> bool:
@@ -187,6 +210,16 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": waiting.pop(), "more_body": False} if waiting else await receive()
 
     return replay
+
+
+def _to_whoever_listens(send: Send) -> Send:
+    """A client that has left is no error: who streams to it learns it by what it receives."""
+
+    async def sending(message: Message) -> None:
+        with suppress(OSError):
+            await send(message)
+
+    return sending
 
 
 def _with_session(send: Send, session: str) -> Send:

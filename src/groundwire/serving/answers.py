@@ -14,6 +14,7 @@ from groundwire.contracts.errors import (
     ConfigError,
     GroundwireError,
     InvalidJson,
+    NameTaken,
     NotAllowed,
     NotExpressible,
     NotFound,
@@ -21,7 +22,13 @@ from groundwire.contracts.errors import (
     StoreUnavailable,
     WireError,
 )
-from groundwire.serving.bodies import RequestTooLarge
+from groundwire.serving.bodies import BrokenBody, RequestTooLarge, RequestTooSlow
+
+
+class Overloaded(GroundwireError):
+    code = "overloaded"
+    retryable = True
+
 
 JSON = "application/json"
 STATUSES: tuple[tuple[type[GroundwireError], int], ...] = (
@@ -32,9 +39,13 @@ STATUSES: tuple[tuple[type[GroundwireError], int], ...] = (
     (AlreadyDecided, 409),
     (NotFound, 404),
     (RequestTooLarge, 413),
+    (RequestTooSlow, 408),
+    (BrokenBody, 400),
     (StoreUnavailable, 503),
+    (Overloaded, 503),
     (WireError, 400),
     (InvalidJson, 400),
+    (NameTaken, 409),
     (ConfigError, 400),
     (NotExpressible, 400),
 )

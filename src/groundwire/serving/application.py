@@ -6,21 +6,22 @@ Limits how many exchanges are in work at a time, and counts them. What a route a
 import asyncio
 import gc
 import logging
-import secrets
 import signal
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from random import Random
 from time import perf_counter_ns
 from typing import Any
 
 from msgspec import Struct
 
-from groundwire.contracts.errors import GroundwireError
 from groundwire.serving.access_log import AccessLog
-from groundwire.serving.answers import unexpected
+from groundwire.serving.answers import Overloaded, unexpected
+from groundwire.serving.bodies import BrokenBody, RequestTooSlow
 from groundwire.serving.bridge import AsgiApp, AsgiCall
 from groundwire.serving.exchanges import ClientGone, Exchange, Route
 from groundwire.serving.tallies import GONE, Tally
+from groundwire.serving.watching import Rounds
 
 log = logging.getLogger("groundwire.serving")
 
@@ -28,12 +29,9 @@ UNKNOWN = "other"
 """Counts requests for paths that are not served: each by its own name would be without end."""
 STOPS = (signal.SIGTERM, signal.SIGINT)
 """What a worker is told to end by."""
+_ALWAYS = ("/health/", "/metrics")
+"""Paths that are answered however much there is to do: they tell how it is going."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
-
-
-class Overloaded(GroundwireError):
-    code = "overloaded"
-    retryable = True
 
 
 class Doors(Struct, frozen=True, kw_only=True):
@@ -51,6 +49,7 @@ class Application:
         doors: AbstractAsyncContextManager[Doors],
         *,
         max_in_flight: int = 1000,
+        body_timeout: float = 120.0,
         tally: Tally | None = None,
         access_log: AccessLog | None = None,
     ) -> None:
@@ -60,7 +59,10 @@ class Application:
         self._exact_paths: frozenset[str] = frozenset()
         self._prefixes: list[tuple[str, str, Route]] = []
         self._max_in_flight = max_in_flight
+        self._body_timeout = body_timeout
         self._access_log = access_log
+        self._random_bits = Random().getrandbits  # noqa: S311 - tells requests apart, protects nothing
+        self._rounds = Rounds()
         self.tally = tally or Tally()
         self.is_draining = False
         """Whether it was told to stop: it still answers, but wants no more requests."""
@@ -97,14 +99,14 @@ class Application:
         route = None
         if scope.proto == "http":
             route = self._exact.get((scope.method, scope.path)) or self._found(scope.method, scope.path)
-        request_id = f"req_{secrets.token_hex(12)}"
+        request_id = f"req_{self._random_bits(96):024x}"
         if route is None:
             await self._call_other(scope, protocol, request_id, started)
             return
-        exchange = Exchange(scope, protocol, request_id)
+        exchange = Exchange(scope, protocol, request_id, self._rounds, self._body_timeout)
         tally = self.tally
         if tally.in_flight >= self._max_in_flight:
-            route.refuse(exchange, Overloaded(f"{tally.in_flight} requests are being worked on; try again soon."))
+            route.refuse(exchange, self._overloaded())
             self._note(scope, request_id, route.label, route.dialect, exchange.status, started)
             return
         tally.in_flight += 1
@@ -121,18 +123,27 @@ class Application:
             self._note(scope, request_id, route.label, route.dialect, exchange.status or GONE, started)
 
     async def _call_other(self, scope: Any, protocol: Any, request_id: str, started: int) -> None:
-        call = AsgiCall(scope, protocol, request_id)
+        call = AsgiCall(scope, protocol, request_id, self._rounds, self._body_timeout)
+        is_full = self.tally.in_flight >= self._max_in_flight and not scope.path.startswith(_ALWAYS)
         self.tally.in_flight += 1
         try:
-            await call.run(self.doors.other)
+            if is_full:
+                call.fail(self._overloaded())
+            else:
+                await call.run(self.doors.other)
+        except (RequestTooSlow, BrokenBody) as error:
+            call.fail(error)
         except Exception:
             log.exception("%s %s failed (%s)", scope.method, scope.path, request_id)
-            call.fail()
+            call.fail(unexpected())
         finally:
             self.tally.in_flight -= 1
             method = scope.method if scope.method in _METHODS else UNKNOWN
             label = f"{method} {call.route}" if call.route else UNKNOWN
             self._note(scope, request_id, label, "", call.status or GONE, started)
+
+    def _overloaded(self) -> Overloaded:
+        return Overloaded(f"{self._max_in_flight} requests are being worked on; try again soon.")
 
     def _note(self, scope: Any, request_id: str, label: str, dialect: str, status: int, started: int) -> None:
         taken = perf_counter_ns() - started

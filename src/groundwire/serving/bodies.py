@@ -4,7 +4,8 @@ A limit counts what a body unpacks to, and no more than that is ever unpacked.
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from typing import Any
 
 from groundwire.contracts.errors import GroundwireError
 
@@ -19,14 +20,47 @@ class RequestTooLarge(GroundwireError):
     code = "request_too_large"
 
 
+class RequestTooSlow(GroundwireError):
+    """The body did not come in time."""
+
+    code = "request_timeout"
+    retryable = True
+
+
+class BrokenBody(GroundwireError):
+    """The body ended before its end."""
+
+    code = "broken_body"
+
+
 class UnreadableBody(GroundwireError):
     """The `content-encoding` is not known, or the body is not what it says."""
 
     code = "unreadable_body"
 
 
+def too_slow(seconds: float) -> RequestTooSlow:
+    return RequestTooSlow(f"The body did not come within {seconds:g} seconds.")
+
+
 def too_large(limit: int) -> RequestTooLarge:
     return RequestTooLarge(f"The body is longer than {limit} bytes.")
+
+
+async def whole_pieces(scope: Any, protocol: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """The pieces of a body as they come; BrokenBody where the client broke it off.
+
+    The server ends every body with an empty piece, and gives one more for an error and for trailers, which have to be
+    announced. In HTTP/2 clients may send empty pieces themselves; there, nothing more comes of a body that broke off.
+    """
+    ends_once = scope.http_version.startswith("1") and scope.headers.get("trailer") is None
+    was_empty = False
+    async for piece in protocol:
+        if was_empty and ends_once:
+            raise BrokenBody("The body broke off.")
+        was_empty = not piece
+        if piece:
+            yield piece
 
 
 def unpacked(data: bytes, encodings: str, limit: int) -> bytes:

@@ -2,13 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from granian.rsgi import ProtocolClosed, WebsocketMessageType
 
-from groundwire.serving.answers import error_answer, unexpected
+from groundwire.contracts.errors import GroundwireError
+from groundwire.serving.answers import error_answer
+from groundwire.serving.bodies import too_slow, whole_pieces
 from groundwire.serving.tallies import GONE
+from groundwire.serving.watching import Rounds, TimeLimit
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -22,7 +26,9 @@ UNREADABLE = b"\xff"
 class AsgiCall:
     """One request on its way through an ASGI application. `status` is what was answered, 0 until then."""
 
-    def __init__(self, scope: Any, protocol: Any, request_id: str) -> None:
+    def __init__(self, scope: Any, protocol: Any, request_id: str, rounds: Rounds, body_timeout: float) -> None:
+        self._rounds = rounds
+        self._body_timeout = body_timeout
         self._scope = scope
         self._protocol = protocol
         self._request_id = request_id
@@ -43,16 +49,18 @@ class AsgiCall:
             self.status = 101
             await _call_websocket(app, self._scope, self._protocol, self._asgi_scope)
 
-    def fail(self) -> None:
+    def fail(self, error: GroundwireError) -> None:
         """Say that something went wrong, if nothing was said yet."""
         if not self.status:
-            self.status = 500
-            headers = [("content-type", "application/json"), (REQUEST_ID, self._request_id)]
-            self._protocol.response_bytes(500, headers, bytes(error_answer(unexpected()).body))
+            answer = error_answer(error)
+            self.status = answer.status_code
+            headers = [*answer.headers.items(), (REQUEST_ID, self._request_id)]
+            self._protocol.response_bytes(self.status, headers, bytes(answer.body))
 
     async def _run_http(self, app: AsgiApp) -> None:
         protocol = self._protocol
-        pieces = protocol.__aiter__()
+        pieces = whole_pieces(self._scope, protocol)
+        due = asyncio.get_running_loop().time() + self._body_timeout
         is_read = False
         headers: list[tuple[str, str]] = []
         started = 0
@@ -64,7 +72,8 @@ class AsgiCall:
                 await protocol.client_disconnect()
                 return {"type": "http.disconnect"}
             try:
-                return {"type": "http.request", "body": await anext(pieces), "more_body": True}
+                with TimeLimit(self._rounds, due, partial(too_slow, self._body_timeout)):
+                    return {"type": "http.request", "body": await anext(pieces), "more_body": True}
             except StopAsyncIteration:
                 is_read = True
                 return {"type": "http.request", "body": b"", "more_body": False}

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -51,6 +52,15 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     def header(self, name: str) -> str | None:
         return self.request.headers.get(name)
+
+    async def read(self, most: int) -> bytes:
+        """The body as it came, for an endpoint that names no type for it; RequestTooLarge past `most` bytes."""
+        body = bytearray()
+        async for piece in self.request.stream():
+            body += piece
+            if len(body) > most:
+                raise too_large(most)
+        return bytes(body)
 
 
 Handler: TypeAlias = Callable[[Asked], Awaitable[object]]
@@ -121,8 +131,9 @@ class _Dispatch:
             request=request,
             caller=await self._admitted(request, endpoint.scope),
             query=read_query(request.url.query, endpoint.query),
-            body=None if endpoint.body is None else await _read_body(request, endpoint.body, self._max_body),
         )
+        if endpoint.body is not None:
+            asked = replace(asked, body=_fit(await asked.read(self._max_body), endpoint.body))
         try:
             answer = await endpoint.handler(asked)
         except GroundwireError:
@@ -160,13 +171,8 @@ def read_query(text: str, wanted: type[Struct] | None) -> Any:
         raise _misfit(error, wanted) from None
 
 
-async def _read_body(request: Request, wanted: type[Struct], most: int) -> Any:
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > most:
-            raise too_large(most)
-    value = parse_json(bytes(body))
+def _fit(body: bytes, wanted: type[Struct]) -> Any:
+    value = parse_json(body)
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:

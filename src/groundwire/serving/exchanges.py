@@ -13,8 +13,9 @@ from granian.rsgi import ProtocolClosed
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from groundwire.contracts.errors import GroundwireError
-from groundwire.serving.bodies import too_large, unpacked
+from groundwire.contracts.errors import GroundwireError, WireError
+from groundwire.serving.bodies import RequestTooSlow, too_large, too_slow, unpacked, whole_pieces
+from groundwire.serving.watching import ClientWatch, Rounds, TimeLimit
 
 Headers: TypeAlias = list[tuple[str, str]]
 
@@ -31,6 +32,8 @@ class ClientGone(GroundwireError):
 class _Lookup(Protocol):
     def get(self, key: str, default: Any = None) -> Any: ...
 
+    def __contains__(self, key: str) -> bool: ...
+
     def items(self) -> Iterable[tuple[str, str]]: ...
 
 
@@ -38,15 +41,13 @@ class Exchange:
     """`path` is decoded by the server where it is percent-encoded, `query` is as it came."""
 
     __slots__ = (
-        "_body", "_protocol", "_recording", "headers", "method", "path", "query", "request_id", "request_key",
-        "scheme", "status",
+        "_body", "_body_timeout", "_protocol", "_recording", "_rounds", "_scope", "headers", "request_id", "request_key", "status",
     )  # fmt: skip
 
-    def __init__(self, scope: Any, protocol: Any, request_id: str) -> None:
-        self.method: str = scope.method
-        self.path: str = scope.path
-        self.query: str = scope.query_string
-        self.scheme: str = scope.scheme
+    def __init__(self, scope: Any, protocol: Any, request_id: str, rounds: Rounds, body_timeout: float) -> None:
+        self._body_timeout = body_timeout
+        self._scope = scope
+        self._rounds = rounds
         self.headers: _Lookup = scope.headers
         self.request_id = request_id
         self.request_key = ""
@@ -57,17 +58,52 @@ class Exchange:
         self._body: bytes | None = None
         self._recording: Recording | None = None
 
+    @property
+    def method(self) -> str:
+        method: str = self._scope.method
+        return method
+
+    @property
+    def path(self) -> str:
+        path: str = self._scope.path
+        return path
+
+    @property
+    def query(self) -> str:
+        query: str = self._scope.query_string
+        return query
+
+    def header(self, name: str) -> str | None:
+        """By its name in lower case. HTTP/2 says the host beside the headers."""
+        value: str | None = self.headers.get(name)
+        return self._scope.authority if value is None and name == "host" else value
+
+    def told(self, name: str) -> str | None:
+        """A header that says what is to be done, by its name in lower case; WireError where it cannot be read.
+
+        The server gives no values that are not ASCII, as if they had not been sent.
+        """
+        value: str | None = self.headers.get(name)
+        if value is None and name in self.headers:
+            raise WireError("must be ASCII", path=name)
+        return value
+
     def parameter(self, name: str) -> str:
         """The first value of a query parameter, empty where there is none."""
-        return next((value for key, value in parse_qsl(self.query) if key == name), "") if self.query else ""
+        return next((value for key, value in parse_qsl(self.query) if key == name), "")
 
     async def body(self, limit: int) -> bytes:
         """All of it, unpacked, as often as it is asked for; RequestTooLarge where that is longer than `limit` bytes."""
         if self._body is None:
-            sent = await self._read(limit)
+            due = asyncio.get_running_loop().time() + self._body_timeout
+            with TimeLimit(self._rounds, due, self._late):
+                sent = await self._read(limit)
             encodings = self.headers.get("content-encoding")
             self._body = sent if encodings is None else unpacked(sent, encodings, limit)
         return self._body
+
+    def _late(self) -> RequestTooSlow:
+        return too_slow(self._body_timeout)
 
     async def _read(self, limit: int) -> bytes:
         length = self.headers.get("content-length")
@@ -81,7 +117,7 @@ class Exchange:
             return whole
         pieces: list[bytes] = []
         size = 0
-        async for piece in self._protocol:
+        async for piece in whole_pieces(self._scope, self._protocol):
             size += len(piece)
             if size > limit:
                 raise too_large(limit)
@@ -132,9 +168,9 @@ class Exchange:
         self._recording = Recording(limit)
         return self._recording
 
-    def watched(self) -> "_Watch":
+    def watched(self) -> ClientWatch:
         """Cancel what is done inside when the client goes away, and raise ClientGone."""
-        return _Watch(self._protocol)
+        return ClientWatch(self._rounds, self._protocol.client_disconnect, _left, WATCH_AFTER)
 
 
 class SignOfLife(Struct, frozen=True):
@@ -200,34 +236,8 @@ class Recording:
         self.is_whole = self._room >= 0
 
 
-class _Watch:
-    __slots__ = ("_is_gone", "_protocol", "_task", "_timer", "_watcher")
-
-    def __init__(self, protocol: Any) -> None:
-        self._protocol = protocol
-        self._is_gone = False
-        self._watcher: asyncio.Task[None] | None = None
-
-    def __enter__(self) -> None:
-        self._task = asyncio.current_task()
-        self._timer = asyncio.get_running_loop().call_later(WATCH_AFTER, self._start)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._timer.cancel()
-        if self._watcher is not None:
-            self._watcher.cancel()
-        if self._is_gone and self._task is not None and isinstance(error, asyncio.CancelledError):
-            self._task.uncancel()
-            raise ClientGone("The client closed the connection before it was answered.") from None
-
-    def _start(self) -> None:
-        self._watcher = asyncio.get_running_loop().create_task(self._cancel_when_gone())
-
-    async def _cancel_when_gone(self) -> None:
-        await self._protocol.client_disconnect()
-        self._is_gone = True
-        if self._task is not None:
-            self._task.cancel()
+def _left() -> ClientGone:
+    return ClientGone("The client closed the connection before it was answered.")
 
 
 Handler: TypeAlias = Callable[[Exchange], Awaitable[None]]

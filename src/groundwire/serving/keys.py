@@ -5,10 +5,13 @@ that keys have changed, so a key that was revoked anywhere is refused here at on
 no error repeats them.
 """
 
+import asyncio
 import hmac
 import ipaddress
 import secrets
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import parse_qsl
@@ -16,6 +19,7 @@ from urllib.parse import parse_qsl
 from groundwire.contracts.errors import (
     BudgetExhausted,
     ConfigError,
+    GroundwireError,
     KeyExpired,
     KeyMissing,
     KeyRevoked,
@@ -23,7 +27,7 @@ from groundwire.contracts.errors import (
     NotAllowed,
     RateLimited,
 )
-from groundwire.contracts.keys import ApiKey, Caller, KeySpend, OverLimit, caller_of
+from groundwire.contracts.keys import ApiKey, Caller, Held, KeySpend, OverLimit, caller_of
 from groundwire.contracts.ports import Clock, KeyStore
 from groundwire.providers.secrets import Secret
 from groundwire.serving.origins import LOOPBACK, origin_fault
@@ -36,6 +40,7 @@ _SHOWN_CHARS = len(SECRET_PREFIX) + 8
 
 _SECRET_BYTES = 32
 _MOST_KNOWN = 10_000
+_RETRY_SOON = 1.0
 _MASTER = Caller(tenant=DEFAULT_TENANT, key_id="master", scopes=frozenset({"admin"}))
 _ANYBODY = Caller(tenant=DEFAULT_TENANT, key_id="", scopes=frozenset({"admin"}))
 
@@ -71,6 +76,7 @@ class KeyRing:
         self._hosts = hosts
         self._known: dict[str, _Known] = {}
         self._version = 0
+        self._holds: Counter[str] = Counter()
 
     async def check_bind(self, host: str) -> None:
         """Refuse to serve other machines before there is a key."""
@@ -136,20 +142,61 @@ class KeyRing:
         if not caller.limits:
             return
         now = self._clock.now()
-        spend = KeySpend(key_id=caller.key_id, limits=caller.limits, must_fit=True, requests=1, now=now)
+        await self._take(KeySpend(key_id=caller.key_id, limits=caller.limits, must_fit=True, requests=1, now=now))
+
+    async def hold(self, caller: Caller, *, tokens: int, money: float) -> Held | None:
+        """Count what an answer is expected to take, before it is asked for: or all that come meanwhile would find room.
+
+        None where nobody counts that. Otherwise `charge` has to follow, whatever becomes of the answer.
+        """
+        if not _counts_answers(caller):
+            return None
+        held = Held(tokens=tokens, money=money, at=self._clock.now())
+        spend = KeySpend(
+            key_id=caller.key_id,
+            limits=caller.limits,
+            must_fit=True,
+            is_expected=True,
+            tokens=tokens,
+            money=money,
+            now=held.at,
+        )
+        taking = asyncio.ensure_future(self._take(spend))
+        try:
+            await asyncio.shield(taking)
+        except asyncio.CancelledError:  # whoever asked has left, and nobody would take it back
+            with suppress(GroundwireError):
+                await taking
+                await self._store.spend(
+                    KeySpend(key_id=caller.key_id, limits=caller.limits, must_fit=False, held=held, now=held.at)
+                )
+            raise
+        self._holds[caller.key_id] += 1
+        return held
+
+    async def charge(self, caller: Caller, held: Held | None = None, *, tokens: int = 0, money: float = 0.0) -> None:
+        """Count what an answer took, instead of what was held. It may pass a limit; then the next request is refused."""
+        if not _counts_answers(caller):
+            return
+        if held is not None:
+            self._holds[caller.key_id] -= 1
+            self._holds += Counter()  # which leaves out those that have none
+        spend = KeySpend(
+            key_id=caller.key_id,
+            limits=caller.limits,
+            must_fit=False,
+            tokens=tokens,
+            money=money,
+            held=held,
+            now=self._clock.now(),
+        )
+        await self._store.spend(spend)
+
+    async def _take(self, spend: KeySpend) -> None:
         over = await self._store.spend(spend)
         if over is not None:
-            raise _refusal(over, now)
-
-    async def charge(self, caller: Caller, *, tokens: int = 0, money: float = 0.0) -> None:
-        """Count what an answer took. It may pass a limit; then the next request is refused."""
-        if any(limit.unit != "requests" for limit in caller.limits):
-            now = self._clock.now()
-            await self._store.spend(
-                KeySpend(
-                    key_id=caller.key_id, limits=caller.limits, must_fit=False, tokens=tokens, money=money, now=now
-                )
-            )
+            is_held = over.limit.unit != "requests" and self._holds[spend.key_id] > 0
+            raise _refusal(over, spend.now, is_held=is_held)
 
 
 def find_credential(header: Header, query: str) -> str:
@@ -194,8 +241,13 @@ def is_loopback(host: str) -> bool:
     return (mapped or address).is_loopback
 
 
-def _refusal(over: OverLimit, now: float) -> RateLimited | BudgetExhausted:
-    wait = max(over.free_at - now, 0.0)
+def _counts_answers(caller: Caller) -> bool:
+    return any(limit.unit != "requests" for limit in caller.limits)
+
+
+def _refusal(over: OverLimit, now: float, *, is_held: bool) -> RateLimited | BudgetExhausted:
+    """`is_held`: answers are on their way, and may leave room of what is held for them."""
+    wait = _RETRY_SOON if is_held else max(over.free_at - now, 0.0)
     if over.limit.unit == "money":
         return BudgetExhausted(f"This key has spent its budget: {over.limit}.", retry_after=wait)
     return RateLimited(f"This key has reached its limit: {over.limit}.", retry_after=wait)

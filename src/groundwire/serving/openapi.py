@@ -67,18 +67,27 @@ def operation_of(endpoint: Endpoint) -> Operation:
     )
 
 
-def document(operations: Iterable[Operation], *, version: str) -> JsonObject:
+class About(Struct, frozen=True, kw_only=True):
+    """What a description says of the server as a whole."""
+
+    title: str
+    description: str
+
+
+GATEWAY = About(
+    title="Groundwire",
+    description="Four model APIs in front of any model, and tools under every guarantee of the runtime.",
+)
+
+
+def document(operations: Iterable[Operation], *, version: str, about: About = GATEWAY) -> JsonObject:
     components: JsonObject = {}
     paths: dict[str, Any] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, components)
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "Groundwire",
-            "version": version,
-            "description": "Four model APIs in front of any model, and tools under every guarantee of the runtime.",
-        },
+        "info": {"title": about.title, "version": version, "description": about.description},
         "paths": dict(sorted(paths.items())),
         "security": [{}, {"bearer": []}, {"apiKey": []}, {"googleKey": []}, {"queryKey": []}],
         "components": {
@@ -173,11 +182,11 @@ def _hoisted(schema: JsonObject, owner: str, components: JsonObject) -> Any:
     return moved(schema)
 
 
-def description_endpoint(operations: list[Operation], *, version: str) -> Endpoint:
+def description_endpoint(operations: list[Operation], *, version: str, about: About = GATEWAY) -> Endpoint:
     """`/openapi.json`, which describes itself too."""
 
     async def describe(_: Asked) -> JsonObject:
-        return document([*operations, operation_of(endpoint)], version=version)
+        return document([*operations, operation_of(endpoint)], version=version, about=about)
 
     endpoint = Endpoint(
         method="GET",

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from granian.constants import Interfaces, Loops
+from granian.http import HTTP2Settings
 from granian.server.embed import Server
 from granian.server.mp import MPServer
 
@@ -19,6 +20,10 @@ from groundwire.serving.application import STOPS, Application
 log = logging.getLogger("groundwire.serving")
 
 _BACKLOG = 1024
+_FILES = 65_536
+"""What a worker may have open, where the system lets it."""
+_PINGS = HTTP2Settings(keep_alive_interval=30_000)
+"""Milliseconds after which a connection that says nothing is asked whether it is still there."""
 
 
 def run_server(make: Callable[[], Application], settings: ServerSettings, check: Callable[[], object]) -> None:
@@ -36,7 +41,8 @@ def run_server(make: Callable[[], Application], settings: ServerSettings, check:
         runtime_threads=1,
         loop=Loops.uvloop,
         backlog=_BACKLOG,
-        backpressure=settings.max_in_flight * 2,
+        backpressure=_most_connections(),
+        http2_settings=_PINGS,
         log_enabled=False,
         workers_kill_timeout=settings.shutdown_seconds,
         respawn_failed_workers=True,
@@ -84,7 +90,15 @@ class _Workers(MPServer):
 async def serving(application: Application, host: str, port: int = 0) -> AsyncGenerator[str]:
     """Serve on this loop while the block runs; the value is the address."""
     port = port or free_port(host)
-    server = Server(application, address=host, port=port, interface=Interfaces.RSGI, log_enabled=False)
+    server = Server(
+        application,
+        address=host,
+        port=port,
+        interface=Interfaces.RSGI,
+        backpressure=_most_connections(),
+        http2_settings=_PINGS,
+        log_enabled=False,
+    )
     await application.open()
     task = asyncio.ensure_future(server.serve())
     try:
@@ -94,6 +108,24 @@ async def serving(application: Application, host: str, port: int = 0) -> AsyncGe
         server.stop()
         await asyncio.gather(task, return_exceptions=True)
         await application.close()
+
+
+def _most_connections() -> int:
+    """As many as there can be, with as many files left for everything else.
+
+    The server lets nobody in beyond them, and many may be there that ask for nothing. Requests have a bound of their own.
+    """
+    import resource  # only where there are workers, too
+
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if most == resource.RLIM_INFINITY else min(_FILES, most)
+    if files == resource.RLIM_INFINITY:
+        files = wanted
+    elif files < wanted:
+        with suppress(OSError, ValueError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+            files = wanted
+    return min(files, wanted) // 2
 
 
 def url_of(host: str, port: int) -> str:

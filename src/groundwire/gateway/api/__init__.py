@@ -6,6 +6,7 @@ The same things that the command line shows, in the same form. Knows the runtime
 from groundwire.gateway.api.audits import audit_endpoints
 from groundwire.gateway.api.calling import calling_endpoints
 from groundwire.gateway.api.decisions import decision_endpoints
+from groundwire.gateway.api.jobs import job_endpoints
 from groundwire.gateway.api.records import record_endpoints
 from groundwire.runtime.runtime import Runtime
 from groundwire.serving.endpoints import Endpoint
@@ -18,5 +19,6 @@ def api_endpoints(runtime: Runtime) -> list[Endpoint]:
         *record_endpoints(runtime),
         *calling_endpoints(runtime),
         *decision_endpoints(runtime),
+        *job_endpoints(runtime),
         *audit_endpoints(runtime),
     ]

@@ -10,10 +10,10 @@ from starlette.responses import StreamingResponse
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotFound
 from groundwire.gateway.api import schemas
-from groundwire.gateway.api.paging import Limit, page
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.showing import show_audit, show_report
 from groundwire.serving.endpoints import Asked, Endpoint
+from groundwire.serving.paging import Limit, page, page_of
 
 _MOST_SEQ = 2**53 - 1
 _NDJSON = "application/x-ndjson"
@@ -74,7 +74,7 @@ def audit_endpoints(runtime: Runtime) -> list[Endpoint]:
             handler=audits.list_records,
             scope="api",
             query=AuditQuery,
-            answers={200: schemas.page_of(schemas.AUDIT_RECORD)},
+            answers={200: page_of(schemas.AUDIT_RECORD)},
         ),
         Endpoint(
             method="GET",

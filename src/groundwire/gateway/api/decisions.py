@@ -9,11 +9,11 @@ from groundwire.contracts.errors import NotFound, WireError
 from groundwire.contracts.records import Confirmation, ConfirmationStatus, EffectStatus
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
-from groundwire.gateway.api.paging import Before, Limit, cursor_of, page, wanted_id
 from groundwire.gateway.api.resources import Resource
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.showing import show_approval, show_record
 from groundwire.serving.endpoints import Asked, Endpoint
+from groundwire.serving.paging import Before, Limit, cursor_of, page, wanted_id
 
 By = Annotated[str, Meta(min_length=1, max_length=schemas.MOST_BY, description="Who decides: a name or an id.")]
 Note = Annotated[str, Meta(max_length=schemas.MOST_NOTE, description="Why, for the record.")]

@@ -7,12 +7,12 @@ from groundwire.contracts.errors import AlreadyDecided, NotFound
 from groundwire.contracts.records import CallRecord
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
-from groundwire.gateway.api.paging import Before, Limit, PageQuery, SessionFilter, cursor_of, page, wanted_id
 from groundwire.gateway.api.resources import Resource
 from groundwire.runtime.runs.traces import read_trace
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.showing import show_record, show_trace
 from groundwire.serving.endpoints import Asked, Endpoint
+from groundwire.serving.paging import Before, Limit, PageQuery, SessionFilter, cursor_of, page, wanted_id
 
 
 class RunsQuery(Struct, frozen=True, kw_only=True):

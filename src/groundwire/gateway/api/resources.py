@@ -4,10 +4,11 @@ Knows how these are addressed and what they may answer, not what they do.
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from groundwire.contracts.canonical import JsonObject
-from groundwire.gateway.api import schemas
 from groundwire.serving.endpoints import Endpoint, Handler
+from groundwire.serving.paging import page_of
 
 
 class Resource(Struct, frozen=True, kw_only=True):
@@ -18,18 +19,8 @@ class Resource(Struct, frozen=True, kw_only=True):
     shape: JsonObject
 
     def list_all(self, name: str, summary: str, handler: Handler, query: type[Struct]) -> Endpoint:
-        return Endpoint(
-            method="GET",
-            path=f"/api/{self.tag}",
-            name=name,
-            summary=summary,
-            tag=self.tag,
-            handler=handler,
-            scope="api",
-            query=query,
-            answers={200: schemas.page_of(self.shape)},
-            errors=(404,),
-        )
+        endpoint = self._endpoint(name, summary, handler)
+        return replace(endpoint, query=query, answers={200: page_of(self.shape)})
 
     def show_one(
         self,
@@ -41,18 +32,8 @@ class Resource(Struct, frozen=True, kw_only=True):
         shape: JsonObject | None = None,
     ) -> Endpoint:
         """`shape` where one shows more than a list does."""
-        return Endpoint(
-            method="GET",
-            path=f"/api/{self.tag}/{{{self.key}}}",
-            name=name,
-            summary=summary,
-            tag=self.tag,
-            handler=handler,
-            scope="api",
-            query=query,
-            answers={200: shape or self.shape},
-            errors=(404,),
-        )
+        endpoint = self._endpoint(name, summary, handler, f"/{{{self.key}}}")
+        return replace(endpoint, query=query, answers={200: shape or self.shape})
 
     def act_on(
         self,
@@ -66,16 +47,18 @@ class Resource(Struct, frozen=True, kw_only=True):
         shape: JsonObject | None = None,
     ) -> Endpoint:
         """409 where somebody has done it before. `action` is the last part of the path where it is not `name`."""
+        endpoint = self._endpoint(name, summary, handler, f"/{{{self.key}}}/{action or name}")
+        answers = {200: shape or self.shape}
+        return replace(endpoint, method="POST", body=body, body_schema=body_schema, answers=answers, errors=(404, 409))
+
+    def _endpoint(self, name: str, summary: str, handler: Handler, path: str = "") -> Endpoint:
         return Endpoint(
-            method="POST",
-            path=f"/api/{self.tag}/{{{self.key}}}/{action or name}",
+            method="GET",
+            path=f"/api/{self.tag}{path}",
             name=name,
             summary=summary,
             tag=self.tag,
             handler=handler,
             scope="api",
-            body=body,
-            body_schema=body_schema,
-            answers={200: shape or self.shape},
-            errors=(404, 409),
+            errors=(404,),
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from groundwire.contracts import records, runs
+from groundwire.contracts import jobs, records, runs
 from groundwire.contracts.audit import ChainProblem
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.schemas import ENVELOPE as ENVELOPE_NAME
@@ -46,15 +46,12 @@ def _inline(schema: JsonObject) -> JsonObject:
     return {name: value for name, value in schema.items() if name not in ("$schema", "$id")}
 
 
-def page_of(item: JsonObject) -> JsonObject:
-    return _object({"items": {"type": "array", "items": item}, "next": {"type": ["string", "null"]}})
-
-
 RUN = _record(runs.Run)
 CALL = _record(records.CallRecord)
 SESSION = _record(records.Session)
 APPROVAL = _record(records.Confirmation, expired={"type": "boolean"})
 EFFECT = _record(records.Effect)
+JOB = _record(jobs.Job)
 TRACE = _object({
     "run": RUN,
     "entries": {"type": "array", "items": {"type": "object", "required": ["kind"]}},

@@ -35,6 +35,17 @@ async def page(
     return {"items": [show(item) for item in shown], "next": cursor(shown[-1]) if len(found) > limit else None}
 
 
+def page_of(item: JsonObject) -> JsonObject:
+    """The shape of such a page."""
+    properties: JsonObject = {"items": {"type": "array", "items": item}, "next": {"type": ["string", "null"]}}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["items", "next"],
+        "additionalProperties": False,
+    }
+
+
 def wanted_id(value: str, what: str) -> str:
     """An id as it may be stored; NotFound where nothing can have it, which a database need not be asked."""
     if not is_id(value):
