@@ -120,7 +120,7 @@ settings = { tool_use_mode = "enforced" }
     added = own["acme/rocket-1:fast"]
     assert (added.provider, added.base_id) == ("acme", "acme/rocket-1")
     assert own["openai/gpt-5.2:nitro"].note == "ours"
-    assert len(catalogue.models) == len(MODELS) + 1
+    assert len(catalogue.models) == len(open_catalogue((), {}).models) + 1
     assert catalogue.profiles[-1].fits(own["acme/rocket-1:fast"])
     assert catalogue.strategies[-1].settings == {"tool_use_mode": "enforced"}
 

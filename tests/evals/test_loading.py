@@ -45,20 +45,20 @@ def write(folder, text, name="suite.yaml"):
 
 @pytest.mark.parametrize(("name", "scenarios"), [("workspace", ""), ("smoke", "smoke"), ("faults", "faults")])
 def test_a_suite_that_ships_is_found_by_its_name_or_by_a_preset(name, scenarios):
-    assert find_suite(name) == (WORKSPACE, scenarios)
+    assert find_suite(name, {}, {}) == (WORKSPACE, scenarios)
 
 
 def test_a_file_wins_over_a_preset_of_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "smoke").mkdir()
     write(tmp_path / "smoke", YAML)
-    assert find_suite("smoke")[0].name == "smoke"
-    assert [scenario.id for scenario in find_suite("smoke")[0].scenarios] == ["greets", "reads"]
+    assert find_suite("smoke", {}, {})[0].name == "smoke"
+    assert [scenario.id for scenario in find_suite("smoke", {}, {})[0].scenarios] == ["greets", "reads"]
 
 
 def test_a_name_that_leads_nowhere_is_refused_with_what_was_perhaps_meant():
     with pytest.raises(ConfigError, match="There is no suite 'smok'") as caught:
-        find_suite("smok")
+        find_suite("smok", {}, {})
     assert caught.value.hint == "did you mean smoke?"
 
 

@@ -1,8 +1,9 @@
 """Customers who are played by a model."""
 
+from groundwire.evals.contestants import Contestant
 from groundwire.evals.records import Trial
 from groundwire.evals.scenarios import Scenario, SimulatedUser
-from groundwire.evals.trials import Contestant, carry_out
+from groundwire.evals.trials import carry_out
 from groundwire.testing import FakeClock, ScriptedModel, ScriptedProvider
 
 

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from groundwire import ConfigError, Failure, FailureKind
+from groundwire.evals.contestants import Contestant
 from groundwire.evals.planning import EvalModel, Plan, SamplingProfile, Strategy
 from groundwire.evals.records import EvalRun, Status, decode_record, encode_record
 from groundwire.evals.running import MAX_ATTEMPTS, PAUSES, EvalRunner
@@ -16,7 +17,6 @@ from groundwire.evals.simulated import BEHAVIOURS, FLAKY_RATE, simulated_models
 from groundwire.evals.statistics import summarise
 from groundwire.evals.suites import WORKSPACE
 from groundwire.evals.suites.workspace import SMOKE
-from groundwire.evals.trials import Contestant
 from groundwire.runtime.clock import SystemClock
 from groundwire.runtime.runs.presets import PRESETS
 from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider

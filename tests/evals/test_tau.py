@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from groundwire import ConfigError
+from groundwire.evals.contestants import Contestant
 from groundwire.evals.environments import open_environment
 from groundwire.evals.peers import load_tau
 from groundwire.evals.peers.domains import Domain, changes_between
 from groundwire.evals.planning import digest_of
 from groundwire.evals.records import Trial
 from groundwire.evals.scenarios import CallsCheck, ExpectedCall, RubricCheck, StateCheck, said_before
-from groundwire.evals.trials import Contestant, carry_out
+from groundwire.evals.trials import carry_out
 from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider
 from tests.evals.trying import told, try_suite
 

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from groundwire import ConfigError, Failure, FailureKind, Registry, tool
+from groundwire.evals.contestants import Contestant
 from groundwire.evals.graders.rubrics import Judges
 from groundwire.evals.planning import seed_of
 from groundwire.evals.records import Blame, Finding, Status, Trial
@@ -19,7 +20,7 @@ from groundwire.evals.scenarios import (
 )
 from groundwire.evals.simulated import simulated_models
 from groundwire.evals.suites import WORKSPACE
-from groundwire.evals.trials import Contestant, carry_out
+from groundwire.evals.trials import carry_out
 from groundwire.runtime.clock import SystemClock
 from groundwire.testing import Answer, Ask, ScriptedModel, ScriptedProvider
 

@@ -6,12 +6,12 @@ import pytest
 
 from groundwire import Agent, Runtime, Settings, TrustSettings
 from groundwire.contracts.trust import seal
+from groundwire.evals.contestants import Contestant
 from groundwire.evals.planning import EvalModel, Plan, SamplingProfile, Strategy
 from groundwire.evals.records import EvalRun
 from groundwire.evals.running import EvalRunner
 from groundwire.evals.simulated import simulated_models
 from groundwire.evals.suites import WORKSPACE
-from groundwire.evals.trials import Contestant
 from groundwire.evals.trust import RunRecord, make_trust
 from groundwire.evals.workspace import MemoryWorkspace, workspace_tools
 from tests.evals.trusted import KEY, KEY_ENV

@@ -2,11 +2,11 @@
 
 from contextlib import asynccontextmanager
 
+from groundwire.evals.contestants import Contestant
 from groundwire.evals.planning import EvalModel, Plan, SamplingProfile, Strategy
 from groundwire.evals.records import EvalRun
 from groundwire.evals.running import EvalRunner
 from groundwire.evals.simulated import simulated_models
-from groundwire.evals.trials import Contestant
 
 
 async def try_suite(suite, *models, scenarios=None):

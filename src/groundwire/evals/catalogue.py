@@ -16,12 +16,15 @@ from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.shapes import did_you_mean, plain_members, read_as
 from groundwire.evals.files import read_plain, run_python
 from groundwire.evals.planning import EvalModel, SamplingProfile, Strategy
+from groundwire.providers.catalogue import Catalogue as ModelCatalogue
 from groundwire.providers.catalogue import ModelEntry, Prices, ToolCalling
 from groundwire.runtime.runs.presets import PRESETS
 from groundwire.runtime.runs.settings import read_settings
 
 SIMULATED = "simulated"
 """The tag, and the provider, of models that are none."""
+SCRIPTED = "sim"
+"""The provider of the built-in model, which understands nothing."""
 BASELINE = "rules"
 """The model that is none: a suite's own rules, or the built-in choice of tools by words."""
 TAG_FALLBACK = "content_tag_tool_call_fallback"
@@ -59,7 +62,7 @@ def _complete(entry: EvalModel) -> EvalModel:
     return replace(entry, base_id=base_id, provider=entry.provider or base_id.partition("/")[0])
 
 
-def _simulated(name: str, note: str) -> EvalModel:
+def simulated_entry(name: str, note: str) -> EvalModel:
     return EvalModel(
         id=name,
         base_id=f"{SIMULATED}/{name}",
@@ -101,12 +104,12 @@ MODELS = (
     model("openai/gpt-5.2:nitro", tool_calling=_RELIABLE, prices=(1.75, 14.0)),
     model("deepseek/deepseek-v3.2:nitro", presets=("deepseek_openrouter_compat",), prices=(0.28, 0.42)),
     model("x-ai/grok-4.1-fast", note="its provider has refused chat_only with 403, taking it for dangerous"),
-    _simulated("perfect", "does everything right"),
-    _simulated("flaky", "is wrong in one trial of ten"),
-    _simulated("long-arguments", "repeats arguments that were too long"),
-    _simulated("tags", "writes calls as text"),
-    _simulated("empty-finals", "ends without a word"),
-    _simulated(BASELINE, "no model: fixed rules"),
+    simulated_entry("perfect", "does everything right"),
+    simulated_entry("flaky", "is wrong in one trial of ten"),
+    simulated_entry("long-arguments", "repeats arguments that were too long"),
+    simulated_entry("tags", "writes calls as text"),
+    simulated_entry("empty-finals", "ends without a word"),
+    simulated_entry(BASELINE, "no model: fixed rules"),
 )
 
 _SAMPLED = ("qwen/*", "google/*", "deepseek/*", "x-ai/*", f"{SIMULATED}/*")
@@ -169,12 +172,16 @@ def load_catalogue(file: str | Path) -> Catalogue:
 
 
 def models_of_settings(entries: Iterable[ModelEntry]) -> Catalogue:
-    """The models that groundwire.toml names anyway can be tried without naming them again."""
+    """The models that groundwire.toml names anyway, and those that are built in, can be tried without naming them again."""
+    own = tuple(entries)
+    named = {entry.id for entry in own}
     return Catalogue(
         models=tuple(
             EvalModel(
                 id=entry.id,
                 base_id=entry.wire_name,
+                aliases=entry.aliases,
+                by_name=entry.id not in named,
                 provider=entry.provider,
                 via=entry.provider,
                 tags=entry.tags,
@@ -183,7 +190,8 @@ def models_of_settings(entries: Iterable[ModelEntry]) -> Catalogue:
                 presets=entry.presets,
                 prices=entry.prices,
             )
-            for entry in entries
+            for entry in ModelCatalogue(own).entries
+            if entry.id in named or entry.provider != SCRIPTED
         )
     )
 

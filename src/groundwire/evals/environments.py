@@ -4,7 +4,7 @@ import contextlib
 import copy
 import hashlib
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -47,10 +47,12 @@ def open_environment(scenario: Scenario) -> OpenEnvironment:
     return OpenEnvironment(Registry.build(folder), lambda: None)
 
 
-def fingerprint(scenario: Scenario) -> str:
-    """Of the files that a trial depends on beside what the scenario says: tools in a folder, and functions of one's own."""
+def fingerprint(scenario: Scenario, sources: Iterable[Path] = ()) -> str:
+    """Of the files that a trial depends on beside what the scenario says: tools in a folder, functions of one's own, and
+    the `sources` of its suite."""
     digest = hashlib.sha256()
-    for file in _files_behind(scenario):
+    own = (file for folder in sources for file in _within(folder))
+    for file in (*own, *_files_behind(scenario)):
         digest.update(f"{file}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\0".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
@@ -59,14 +61,17 @@ def _files_behind(scenario: Scenario) -> Iterator[Path]:
     kind = scenario.environment
     for folder in (kind, scenario.setup.get("tools") if kind == "stubs" else None):
         if isinstance(folder, str) and Path(folder).is_dir():
-            files = (file for file in Path(folder).rglob("*") if "__pycache__" not in file.parts and file.is_file())
-            yield from sorted(files)
+            yield from _within(Path(folder))
     named = (kind, *(check.function for check in scenario.checks if isinstance(check, FunctionCheck)))
     for function in named:
         with contextlib.suppress(TypeError):  # what is no function, or was not written in Python
             source = inspect.getsourcefile(function)
             if source is not None and Path(source).is_file():
                 yield Path(source)
+
+
+def _within(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if "__pycache__" not in file.parts and file.is_file())
 
 
 def _made(environment: Environment) -> OpenEnvironment:

@@ -43,7 +43,9 @@ async def evaluate(
                 max_cost=max_cost,
             )
             finished = await runner.run()
-    return Evaluated(summary=write_report(folder, plan.run, finished.records), finished=finished)
+    conclude = plan.suite.conclude
+    totals = () if conclude is None else await conclude(finished.records, folder.path)
+    return Evaluated(summary=write_report(folder, plan.run, finished.records, totals=totals), finished=finished)
 
 
 def shortfalls(summary: Summary, least: float) -> tuple[Cell, ...]:

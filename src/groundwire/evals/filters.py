@@ -19,11 +19,13 @@ _T = TypeVar("_T")
 
 
 def choose_models(models: Sequence[EvalModel], text: str, *, default: str = "stable") -> tuple[EvalModel, ...]:
-    """By id, id without its route, provider or tag. `all` are all real ones; those that are simulated are named."""
+    """By id, alias, id without its route, provider or tag. `all` are all real ones; those that are simulated are named."""
 
     def names(model: EvalModel) -> tuple[str, ...]:
+        if model.by_name:
+            return (model.id, *model.aliases)
         everyone = () if model.is_simulated else (ALL,)
-        return (model.id, model.base_id, model.provider, *model.tags, *everyone)
+        return (model.id, *model.aliases, model.base_id, model.provider, *model.tags, *everyone)
 
     return _chosen(models, names, _terms(text) or [default], default, "model")
 

@@ -5,21 +5,24 @@ stumble and repeat, so it is a guess, and rather too low.
 """
 
 from collections import Counter
+from collections.abc import AsyncGenerator
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from groundwire.assembly import Settings
-from groundwire.contracts.replies import Usage
-from groundwire.evals.catalogue import SHIPPED
-from groundwire.evals.environments import open_environment
+from groundwire.contracts.ports import Provider
+from groundwire.contracts.replies import Reply, ReplyPart, Usage
+from groundwire.contracts.requests import ModelRequest, SendOptions
+from groundwire.evals.catalogue import SHIPPED, simulated_entry
 from groundwire.evals.planning import EvalModel, Plan
 from groundwire.evals.reaching import open_reach
 from groundwire.evals.records import Tokens, Trial
 from groundwire.evals.scenarios import RubricCheck, Scenario
 from groundwire.evals.trials import carry_out
 
+_NO_OPTIONS = SendOptions()
 _IDEAL = next(model for model in SHIPPED.models if model.id == "perfect")
 
 
@@ -57,24 +60,49 @@ async def _tokens_needed(plan: Plan) -> dict[str, Tokens]:
         replace(scenario, checks=tuple(check for check in scenario.checks if not isinstance(check, RubricCheck)))
         for scenario in plan.scenarios
     )
-    dry = replace(plan, models=(_IDEAL,), judge="", scenarios=tuple(one for one in scenarios if not _has_player(one)))
+    ideal = simulated_entry(next(iter(plan.suite.models)), "") if plan.suite.models else _IDEAL
+    dry = replace(
+        plan,
+        models=(ideal,),
+        judge="",
+        run=replace(plan.run, is_live=False),
+        scenarios=tuple(one for one in scenarios if not _has_player(one)),
+    )
     async with open_reach(dry, Settings(), {}) as reached:
         for scenario in scenarios:
             if _has_player(scenario):
                 needed[scenario.id] = Tokens()
                 continue
-            trial = Trial(model=_IDEAL.id, profile="default", strategy="default", scenario=scenario.id, number=1)
-            async with reached.reach(_IDEAL, scenario) as contestant:
-                record = await carry_out(trial, scenario, contestant, seed=1)
+            trial = Trial(model=ideal.id, profile="default", strategy="default", scenario=scenario.id, number=1)
+            async with reached.reach(ideal, scenario) as contestant:
+                models = _Measured(contestant.models)
+                record = await carry_out(trial, scenario, replace(contestant, models=models), seed=1, suite=plan.suite)
             spoken = record.tokens
-            needed[scenario.id] = Tokens(input=spoken.input + record.steps * _declared(scenario), output=spoken.output)
+            needed[scenario.id] = Tokens(input=spoken.input + models.declared // 4, output=spoken.output)
     return needed
 
 
-def _declared(scenario: Scenario) -> int:
-    """Tokens of what every request repeats and simulated models do not count: instructions and tools."""
-    tools = msgspec.json.encode([*open_environment(scenario).registry.declarations("openai")])
-    return (len(tools) + len(scenario.instructions)) // 4
+class _Measured:
+    """Counts the characters that every request repeats and simulated models do not count: instructions and tools."""
+
+    def __init__(self, models: Provider) -> None:
+        self._models = models
+        self.declared = 0
+
+    async def complete(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> Reply:
+        self._count(request)
+        return await self._models.complete(request, options)
+
+    def stream(self, request: ModelRequest, options: SendOptions = _NO_OPTIONS) -> AsyncGenerator[ReplyPart]:
+        self._count(request)
+        return self._models.stream(request, options)
+
+    async def close(self) -> None:
+        await self._models.close()
+
+    def _count(self, request: ModelRequest) -> None:
+        told = sum(len(part.text) for part in request.instructions)
+        self.declared += told + len(msgspec.json.encode(request.tools))
 
 
 def _has_player(scenario: Scenario) -> bool:

@@ -55,6 +55,8 @@ class Knobs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     top_k: int | None = None
     min_p: float | None = None
     settings: JsonObject = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
+    """For the suite itself, which knows what they mean."""
     verbose: int = 1
     http_adapter: Adapter = "httpx"
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
-from groundwire.contracts.canonical import JsonValue
+from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.shapes import did_you_mean, plain_members, read_as
 from groundwire.evals.checking import HINT, checked
@@ -37,8 +37,16 @@ class _SuiteFile(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkno
     baseline: str = ""
 
 
-def find_suite(name: str) -> tuple[Suite, str]:
+Suites = Mapping[str, Callable[[JsonObject], Suite]]
+"""Suites of applications by name, each made with the options that it was asked for."""
+
+
+def find_suite(name: str, options: JsonObject, also: Suites) -> tuple[Suite, str]:
     """The suite of that name or path, and the scenarios that are meant: a preset of the workspace stands for both."""
+    if name in also:
+        return also[name](options), ""
+    if options:
+        raise ConfigError(f"The suite {name!r} has no options, and {next(iter(options))!r} is one.")
     if name in SUITES:
         return SUITES[name], ""
     if name in WORKSPACE.presets and not Path(name).exists():
@@ -49,7 +57,7 @@ def find_suite(name: str) -> tuple[Suite, str]:
     kind, _, folder = name.partition(":")
     if folder and kind in PEERS:
         return PEERS[kind](folder), ""
-    known = [*SUITES, *WORKSPACE.presets]
+    known = [*SUITES, *also, *WORKSPACE.presets]
     hint = did_you_mean(name, known) or f"there are {', '.join(known)}, or give a file or folder"
     raise ConfigError(f"There is no suite {name!r}, and no file of that name.", hint=hint)
 

@@ -22,6 +22,7 @@ class EvalModel(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
 
     id: str
     base_id: str = ""
+    aliases: tuple[str, ...] = ()
     provider: str = ""
     via: str = "openrouter"
     tags: tuple[str, ...] = ()
@@ -30,6 +31,8 @@ class EvalModel(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
     presets: tuple[str, ...] = ()
     prices: Prices | None = None
     is_simulated: bool = False
+    by_name: bool = False
+    """It is tried where its id or an alias is given, and never because it is one of several."""
     note: str = ""
 
 
@@ -76,6 +79,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     enforce_applicability: bool = True
     judge: str = ""
     """Who answers the questions of rubrics that name nobody."""
+    options: JsonObject = field(default_factory=dict)
+    """What the suite was asked for."""
 
     def trials_of(self, model: EvalModel) -> Iterator[Trial]:
         for profile in self.profiles:

@@ -1,6 +1,7 @@
 """From knobs to a plan: the suite, who is tried, and under which settings. It asks nobody and writes nothing."""
 
 from datetime import datetime
+from types import MappingProxyType
 
 import msgspec
 
@@ -8,22 +9,25 @@ from groundwire import __version__
 from groundwire.assembly import Settings
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.shapes import read_as
-from groundwire.evals.catalogue import BASELINE, SIMULATED, TAG_FALLBACK, Catalogue, open_catalogue
+from groundwire.evals.catalogue import BASELINE, SIMULATED, TAG_FALLBACK, Catalogue, open_catalogue, simulated_entry
 from groundwire.evals.filters import choose_models, choose_profiles, choose_scenarios, choose_strategies
 from groundwire.evals.knobs import Knobs
-from groundwire.evals.loading import find_suite
+from groundwire.evals.loading import Suites, find_suite
 from groundwire.evals.planning import EvalModel, Plan, SamplingProfile, Strategy
 from groundwire.evals.reaching import OPENROUTER
 from groundwire.evals.records import EvalRun, new_run_id
+from groundwire.evals.scenarios import Suite
 from groundwire.runtime.runs.presets import PRESETS
 from groundwire.runtime.runs.settings import read_settings
 
 
-def prepare(knobs: Knobs, settings: Settings, *, now: datetime, run_id: str = "") -> Plan:
-    """What these knobs mean here. A ConfigError says which of them cannot be followed."""
-    suite, meant = find_suite(knobs.suite)
-    catalogue = open_catalogue(settings.models, settings.evals, knobs.catalogue)
-    models = _models(knobs, catalogue)
+def prepare(
+    knobs: Knobs, settings: Settings, *, now: datetime, run_id: str = "", suites: Suites = MappingProxyType({})
+) -> Plan:
+    """What these knobs mean here. A ConfigError says which of them cannot be followed. `suites` are those of applications."""
+    suite, meant = find_suite(knobs.suite, knobs.options, suites)
+    catalogue = offered(open_catalogue(settings.models, settings.evals, knobs.catalogue), suite)
+    models = _models(knobs, catalogue, suite)
     strategies = choose_strategies(catalogue.strategies, knobs.strategies)
     read_settings(knobs.settings)
     _refuse_contradiction(knobs, strategies)
@@ -54,16 +58,17 @@ def prepare(knobs: Knobs, settings: Settings, *, now: datetime, run_id: str = ""
         strategies=strategies,
         settings=knobs.settings,
         enforce_applicability=knobs.enforce_applicability,
-        judge=knobs.judge,
+        judge=knobs.judge or (suite.judge if run.is_live else ""),
+        options=knobs.options,
     )
     if not plan.trials():
         raise ConfigError("Nothing is left to try.", hint=_why_nothing(models, profiles))
     return plan
 
 
-def prepare_again(run: EvalRun, settings: Settings, *, now: datetime) -> Plan:
+def prepare_again(run: EvalRun, settings: Settings, *, now: datetime, suites: Suites = MappingProxyType({})) -> Plan:
     """The plan of a run that was begun: the same trials, whatever the environment says today."""
-    plan = prepare(knobs_of(run), settings, now=now, run_id=run.run_id)
+    plan = prepare(knobs_of(run), settings, now=now, run_id=run.run_id, suites=suites)
     for what in ("suite", "models", "profiles", "strategies", "scenarios", "trials", "seed"):
         before, after = getattr(run, what), getattr(plan.run, what)
         if before != after:
@@ -76,13 +81,28 @@ def knobs_of(run: EvalRun) -> Knobs:
     return read_as(Knobs, run.asked, "run.json: asked")
 
 
-def _models(knobs: Knobs, catalogue: Catalogue) -> tuple[EvalModel, ...]:
-    """Without a filter nobody real is asked, unless somebody says so. What no model would achieve is always shown."""
-    default = "stable" if knobs.live else SIMULATED
+def offered(catalogue: Catalogue, suite: Suite) -> Catalogue:
+    """With the suite's own offline models in place of those that ship, which could not follow it."""
+    if not suite.models:
+        return catalogue
+    known = {model.id: model for model in catalogue.models if model.is_simulated}
+    own = tuple(known.get(name) or simulated_entry(name, "") for name in suite.models)
+    real = tuple(model for model in catalogue.models if not model.is_simulated and model.id not in suite.models)
+    return msgspec.structs.replace(catalogue, models=(*own, *real))
+
+
+def _models(knobs: Knobs, catalogue: Catalogue, suite: Suite) -> tuple[EvalModel, ...]:
+    """Without a filter nobody real is asked, unless somebody says so. What no model would achieve is always shown, but
+    not beside a suite's own models, which are no claim of what a model can do."""
+    default = "stable" if knobs.live else next(iter(suite.models), SIMULATED)
     chosen = choose_models(catalogue.models, knobs.models, default=default)
     if knobs.live and all(model.is_simulated for model in chosen):
         raise ConfigError(f"--live asks real models, and {knobs.models!r} names none.", hint="--models stable")
-    baseline = next(model for model in catalogue.models if model.id == BASELINE)
+    if all(model.id in suite.models for model in chosen):
+        return chosen
+    baseline = next((model for model in catalogue.models if model.id == BASELINE), None)
+    if baseline is None:
+        return chosen
     is_unwanted = baseline in chosen or f"!{BASELINE}" in knobs.models.replace(" ", "").split(",")
     return chosen if is_unwanted else (*chosen, baseline)
 

@@ -17,12 +17,15 @@ from groundwire.contracts.ports import Provider
 from groundwire.contracts.replies import Usage
 from groundwire.contracts.shapes import did_you_mean
 from groundwire.evals.catalogue import SIMULATED
+from groundwire.evals.contestants import Contestant
 from groundwire.evals.graders.rubrics import Judges
 from groundwire.evals.planning import EvalModel, Plan
 from groundwire.evals.running import Reach
 from groundwire.evals.scenarios import RubricCheck, Scenario
-from groundwire.evals.trials import Contestant
+from groundwire.providers.endpoints import VENDORS
 from groundwire.providers.router import ModelRouter
+from groundwire.providers.scripted import ScriptedModel, ScriptedProvider
+from groundwire.runtime.clock import SystemClock
 
 OPENROUTER = "openrouter"
 
@@ -43,7 +46,8 @@ def require_reachable(models: Sequence[EvalModel], settings: Settings, environ: 
                 f"{model.id} is a real model, and OPENROUTER_API_KEY is not set.",
                 hint=f"set it, or leave --live out and choose --models {SIMULATED}",
             )
-        hint = did_you_mean(model.via, ready) or f"there are {', '.join(sorted(ready))}"
+        missing = f"set {model.via.upper()}_API_KEY" if model.via in VENDORS else ""
+        hint = missing or did_you_mean(model.via, ready) or f"there are {', '.join(sorted(ready))}"
         raise ConfigError(f"{model.id} is asked at {model.via!r}, which is not set up.", hint=hint)
 
 
@@ -59,24 +63,32 @@ async def open_reach(plan: Plan, settings: Settings, environ: Mapping[str, str])
             judges(name)
         simulators = _simulators()
         shared: ModelRouter | None = None
-        if any(model.is_simulated for model in plan.models):
+        own = plan.suite.models
+        if any(model.is_simulated and model.id not in own for model in plan.models):
             shared = await stack.enter_async_context(simulators([plan.suite]))
         openings = Counter(scenario.turns[:1] for scenario in plan.suite.scenarios)
 
         @asynccontextmanager
         async def reach(model: EvalModel, scenario: Scenario) -> AsyncIterator[Contestant]:
             name = f"{model.via}/{model.id}"
-            if not model.is_simulated or shared is None:
+            if model.is_simulated and model.id in own:
+                answers = ScriptedModel(otherwise=own[model.id](scenario))
+                yield _simulated(name, model, ScriptedProvider(answers, clock=SystemClock(), name=SIMULATED))
+            elif not model.is_simulated or shared is None:
                 yield Contestant(name=name, models=router, price=price_of(model))
             elif scenario.faults or openings[scenario.turns[:1]] > 1:
                 # Faults are counted by request; and simulated models know a scenario by how it begins.
                 alone = replace(plan.suite, scenarios=(scenario,))
-                async with simulators([alone], faults=scenario.faults) as own:
-                    yield Contestant(name=name, models=own, price=price_of(model))
+                async with simulators([alone], faults=scenario.faults) as faulty:
+                    yield _simulated(name, model, faulty)
             else:
-                yield Contestant(name=name, models=shared, price=price_of(model))
+                yield _simulated(name, model, shared)
 
         yield Reached(reach=reach, judges=judges)
+
+
+def _simulated(name: str, model: EvalModel, models: Provider) -> Contestant:
+    return Contestant(name=name, models=models, price=price_of(model), is_simulated=True)
 
 
 def price_of(model: EvalModel) -> Callable[[str, Usage], float | None]:
@@ -96,7 +108,8 @@ def _asked_besides(plan: Plan) -> set[str]:
     rubrics = (check for scenario in plan.scenarios for check in scenario.checks if isinstance(check, RubricCheck))
     players = (scenario.user for scenario in plan.scenarios if scenario.user is not None)
     users = {user.model for user in players if user.model or user.role}
-    return {*(check.judge for check in rubrics), *users, *((plan.judge,) if plan.judge else ())}
+    asked = {check.judge for check in (*rubrics, *(plan.suite.rubrics if plan.run.is_live else ()))}
+    return {*asked, *users, *((plan.judge,) if plan.judge else ())}
 
 
 def _judges(plan: Plan, router: ModelRouter) -> Judges:

@@ -122,6 +122,19 @@ class TrialRecord(Struct, frozen=True, kw_only=True, rename="camel"):
         return self.status is Status.PASSED
 
 
+class Total(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """So many of so many, over the trials of one model: what a suite counts besides trials that pass."""
+
+    name: str
+    count: int
+    of: int
+    model: str = ""
+
+    @property
+    def share(self) -> float | None:
+        return self.count / self.of if self.of else None
+
+
 class EvalRun(Struct, frozen=True, kw_only=True, rename="camel"):
     """What was to be done: enough to do it again, or to go on with it."""
 

@@ -10,16 +10,18 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from groundwire.contracts.ports import Clock
+from groundwire.contracts.requests import Sampling
+from groundwire.evals.contestants import Contestant
 from groundwire.evals.environments import fingerprint
 from groundwire.evals.graders.rubrics import Judges
-from groundwire.evals.planning import EvalModel, Plan, digest_of, seed_of
+from groundwire.evals.planning import EvalModel, Plan, SamplingProfile, digest_of, seed_of
 from groundwire.evals.records import Blame, Status, Trial, TrialRecord
 from groundwire.evals.scenarios import Scenario
-from groundwire.evals.trials import Contestant, carry_out
+from groundwire.evals.trials import carry_out
 from groundwire.runtime.clock import SystemClock
 from groundwire.runtime.runs.presets import PRESETS, merge_settings
 
@@ -91,7 +93,7 @@ class EvalRunner:
         self._scenarios = {scenario.id: scenario for scenario in plan.scenarios}
         self._profiles = {profile.id: profile for profile in plan.profiles}
         self._strategies = {strategy.id: strategy for strategy in plan.strategies}
-        self._fingerprints = {scenario.id: fingerprint(scenario) for scenario in plan.scenarios}
+        self._fingerprints = {scenario.id: fingerprint(scenario, plan.suite.sources) for scenario in plan.scenarios}
         self._records = self._still_valid(done or {})
         self._reused = len(self._records)
         self._statuses = Counter(record.status for record in self._records.values())
@@ -148,6 +150,8 @@ class EvalRunner:
             profile,
             self._settings(trial, model),
             plan.judge,
+            plan.options,
+            plan.suite.sampling,
         )
         return digest_of(trial, seed_of(plan.run.seed, trial), parts, plan.run.version)
 
@@ -164,7 +168,15 @@ class EvalRunner:
         spoilt = 0.0
         for attempt in range(1, MAX_ATTEMPTS + 1):
             async with self._contestant(trial, model, scenario) as contestant:
-                record = await carry_out(trial, scenario, contestant, seed=seed, digest=digest, judges=self._judges)
+                record = await carry_out(
+                    trial,
+                    scenario,
+                    contestant,
+                    seed=seed,
+                    digest=digest,
+                    judges=self._judges,
+                    suite=self._plan.suite,
+                )
             cost = record.cost if not spoilt else (record.cost or 0.0) + spoilt
             record = replace(record, attempts=attempt, cost=cost)
             is_providers = record.status is Status.INVALID and record.blame is Blame.PROVIDER
@@ -178,7 +190,12 @@ class EvalRunner:
     async def _contestant(self, trial: Trial, model: EvalModel, scenario: Scenario) -> AsyncIterator[Contestant]:
         profile = self._profiles[trial.profile]
         async with self._reach(model, scenario) as reached:
-            yield replace(reached, settings=self._settings(trial, model), sampling=profile.sampling())
+            yield replace(reached, settings=self._settings(trial, model), sampling=self._sampling(profile))
+
+    def _sampling(self, profile: SamplingProfile) -> Sampling:
+        """The profile's, over the suite's own."""
+        said = {name: value for name, value in to_builtins(profile.sampling()).items() if value is not None}
+        return replace(self._plan.suite.sampling, **said)
 
     def _settings(self, trial: Trial, model: EvalModel) -> dict[str, object]:
         """The model's presets, then the strategy, then the profile, then what holds for the whole run."""

@@ -3,7 +3,8 @@
 In a file as YAML, JSON or TOML, or in Python with the same names. It knows nothing of models and of how often it is run.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -12,7 +13,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.messages import Item
+from groundwire.contracts.requests import ModelRequest, Sampling
 from groundwire.contracts.runs import Outcome
+from groundwire.evals.contestants import Contestant, Conversed
+from groundwire.evals.records import Total, TrialRecord
 from groundwire.providers.faults import Fault
 from groundwire.providers.scripts import Answer
 from groundwire.registry import Registry
@@ -165,10 +169,22 @@ def said_before(scenario: Scenario) -> tuple[Item, ...]:
         raise ConfigError(f"The history of {scenario.id} is no conversation: {error}") from None
 
 
+class Converse(Protocol):
+    """A trial carried out in a way of the suite's own. What it raises is the harness's fault, not the model's."""
+
+    def __call__(self, scenario: Scenario, contestant: Contestant, seed: int) -> Awaitable[Conversed]: ...
+
+
+OfflineModel: TypeAlias = Callable[[Scenario], Callable[[ModelRequest], Answer]]
+"""What a model that needs nobody answers to each request of a scenario."""
+
+
 class Suite(Struct, frozen=True, kw_only=True):
     """Scenarios under one name. `presets` are names for some of them; `default` is what runs if nothing is said.
 
-    `baseline` answers by rules alone, so that a report shows what no model at all would achieve.
+    `baseline` answers by rules alone, so that a report shows what no model at all would achieve. A suite that carries
+    out its trials itself (`converse`) brings offline models of its own: the first of `models` is tried if nothing is
+    said, and one that is called `rules` is its baseline.
     """
 
     name: str
@@ -176,3 +192,15 @@ class Suite(Struct, frozen=True, kw_only=True):
     presets: dict[str, tuple[str, ...]] = field(default_factory=dict)
     title: str = ""
     baseline: Callable[..., Answer] | None = None
+    converse: Converse | None = None
+    sources: tuple[Path, ...] = ()
+    """Folders whose files its trials depend on: where one has changed, they are not what they were."""
+    models: dict[str, OfflineModel] = field(default_factory=dict)
+    sampling: Sampling = Sampling()
+    """How models are asked where a profile says nothing else."""
+    rubrics: tuple[RubricCheck, ...] = ()
+    """Questions about every conversation of a real model."""
+    judge: str = ""
+    """Who answers them, unless somebody is named."""
+    conclude: Callable[[Sequence[TrialRecord], Path], Awaitable[tuple[Total, ...]]] | None = None
+    """Called once with all records and the report's folder, when the last trial is over."""

@@ -20,7 +20,7 @@ from groundwire.evals.estimates import (
     percentile,
     wilson_interval,
 )
-from groundwire.evals.records import Combination, Tokens, TrialRecord
+from groundwire.evals.records import Combination, Tokens, Total, TrialRecord
 
 CellRecords = dict[tuple[Combination, str], list[TrialRecord]]
 
@@ -81,9 +81,11 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     combinations: tuple[Cell, ...]
     scenarios: tuple[Cell, ...]
     cells: tuple[Cell, ...]
+    totals: tuple[Total, ...] = ()
+    """What the suite itself counts."""
 
 
-def summarise(records: Iterable[TrialRecord]) -> Summary:
+def summarise(records: Iterable[TrialRecord], totals: tuple[Total, ...] = ()) -> Summary:
     cells = cells_of(records)
     models: dict[str, list[list[TrialRecord]]] = defaultdict(list)
     combinations: dict[Combination, list[list[TrialRecord]]] = defaultdict(list)
@@ -104,6 +106,7 @@ def summarise(records: Iterable[TrialRecord]) -> Summary:
             _add_up([trials], model=model, profile=profile, strategy=strategy, scenario=scenario)
             for ((model, profile, strategy), scenario), trials in cells.items()
         ),
+        totals=totals,
     )
 
 

@@ -11,29 +11,26 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
 from groundwire.agent import Agent, RunResult
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError, GroundwireError
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.ports import Provider
-from groundwire.contracts.requests import Sampling
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import Outcome
 from groundwire.contracts.trust import sampling_of
+from groundwire.evals.contestants import Contestant, Conversed
 from groundwire.evals.environments import open_environment
 from groundwire.evals.graders import Evidence, grade
 from groundwire.evals.graders.rubrics import UNDECIDED, JudgeFailed, Judges
 from groundwire.evals.records import Blame, CallTrace, Status, Tokens, Trial, TrialRecord, as_json, plain
-from groundwire.evals.scenarios import Check, OutcomeCheck, Scenario, said_before
+from groundwire.evals.scenarios import Check, Converse, OutcomeCheck, Scenario, Suite, said_before
 from groundwire.evals.users import UserFailed, user_turns
 from groundwire.providers.router import who_answers
 from groundwire.providers.scripted import SCRIPT_ERROR
 from groundwire.runtime.runs.comparing import read_raw
 from groundwire.runtime.runs.presets import merge_settings
-from groundwire.runtime.runs.runner import Price
 from groundwire.runtime.runs.settings import read_settings
 
 log = logging.getLogger("groundwire")
@@ -44,16 +41,6 @@ _THE_MODELS = frozenset({FailureKind.MALFORMED_CALL, FailureKind.CONTENT_FILTER,
 _OURS = frozenset({FailureKind.INVALID_REQUEST, FailureKind.TOO_LARGE})
 
 
-class Contestant(Struct, frozen=True, kw_only=True):
-    """Who is tried and how it is asked: the name by which `models` know it, its settings and its sampling."""
-
-    name: str
-    models: Provider
-    settings: JsonObject = msgspec.field(default_factory=dict)
-    sampling: Sampling = Sampling()
-    price: Price | None = None
-
-
 async def carry_out(
     trial: Trial,
     scenario: Scenario,
@@ -62,6 +49,7 @@ async def carry_out(
     seed: int,
     digest: str = "",
     judges: Judges | None = None,
+    suite: Suite | None = None,
 ) -> TrialRecord:
     """The record of the trial, whatever happened."""
     began, started_at = time.perf_counter(), datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -75,12 +63,16 @@ async def carry_out(
 
     known: dict[str, Any] = {}
     try:
-        results, evidence = await _converse(scenario, contestant, seed, judges)
+        if suite is not None and suite.converse is not None:
+            results, evidence = await _in_its_own_way(suite.converse, scenario, contestant, seed)
+        else:
+            results, evidence = await _converse(scenario, contestant, seed, judges)
         known = _known(results, evidence)
         blamed = blame_for(results[-1].outcome, results[-1].failure) if results else None
         if blamed is not None:
             return record(Status.INVALID, blame=blamed[0], code=blamed[1], message=blamed[2], **known)
-        findings = await grade(_checks(scenario), evidence, judges=judges, seed=seed)
+        rubrics = suite.rubrics if suite is not None and not contestant.is_simulated else ()
+        findings = await grade((*_checks(scenario), *rubrics), evidence, judges=judges, seed=seed)
     except UserFailed as error:
         return record(Status.INVALID, blame=Blame.SIMULATOR, code="user_failed", message=str(error))
     except JudgeFailed as error:
@@ -132,22 +124,37 @@ async def _converse(
             said += [("user", line), ("assistant", result.text)]
             if not result.ok:
                 break
-    latency = round((time.perf_counter() - began) * 1000, 3)
-    return results, _evidence(scenario, results, environment.state(), latency)
-
-
-def _evidence(scenario: Scenario, results: list[RunResult], state: Any, latency: float) -> Evidence:
     last = results[-1] if results else None
+    conversed = Conversed(
+        results=tuple(results),
+        conversation=last.history if last is not None else (),
+        text=last.text if last is not None else "",
+        state=environment.state(),
+    )
+    return results, _evidence(scenario, conversed, began)
+
+
+async def _in_its_own_way(
+    converse: Converse, scenario: Scenario, contestant: Contestant, seed: int
+) -> tuple[list[RunResult], Evidence]:
+    began = time.perf_counter()
+    sampling = msgspec.structs.replace(contestant.sampling, seed=seed)
+    conversed = await converse(scenario, msgspec.structs.replace(contestant, sampling=sampling), seed)
+    return list(conversed.results), _evidence(scenario, conversed, began)
+
+
+def _evidence(scenario: Scenario, conversed: Conversed, began: float) -> Evidence:
+    results = conversed.results
     costs = [result.cost for result in results]
     return Evidence(
-        outcome=last.outcome.value if last is not None else "",
-        text=last.text if last is not None else "",
+        outcome=results[-1].outcome.value if results else "",
+        text=conversed.text,
         calls=tuple(traced(made.call, made.result) for result in results for made in result.calls),
-        state=plain(state),
-        conversation=tuple(map(as_json, last.history)) if last is not None else (),
+        state=plain(conversed.state),
+        conversation=tuple(map(as_json, conversed.conversation)),
         instructions=scenario.instructions,
         steps=sum(result.steps for result in results),
-        latency_ms=latency,
+        latency_ms=round((time.perf_counter() - began) * 1000, 3),
         tokens=Tokens(
             input=sum(result.usage.input for result in results), output=sum(result.usage.output for result in results)
         ),

@@ -5,7 +5,7 @@ It knows records and statistics, and nothing of how trials are run.
 
 from groundwire.evals.reports.folders import ReportFolder, TrialWriter, list_reports, newest_report
 from groundwire.evals.reports.markdown import append_step_summary, write_markdown
-from groundwire.evals.reports.tables import Table, failures_table, results_table, scenarios_table
+from groundwire.evals.reports.tables import Table, failures_table, results_table, scenarios_table, totals_table
 from groundwire.evals.reports.writing import write_report
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "newest_report",
     "results_table",
     "scenarios_table",
+    "totals_table",
     "write_markdown",
     "write_report",
 ]

@@ -11,6 +11,7 @@ from groundwire.evals.reports.tables import (
     failures_table,
     results_table,
     scenarios_table,
+    totals_table,
 )
 from groundwire.evals.statistics import Summary
 from groundwire.evals.verdicts import Comparison
@@ -46,6 +47,8 @@ def write_markdown(
             format_table(comparison_table(comparison)),
         ]
     parts += ["## Results", format_table(results_table(run, summary))]
+    if summary.totals:
+        parts += ["## Totals", format_table(totals_table(summary))]
     parts += ["## Scenarios", format_table(scenarios_table(run, summary))]
     failures = failures_table(records)
     if failures.rows:

@@ -52,6 +52,22 @@ def results_table(run: EvalRun, summary: Summary) -> Table:
     return Table(headers=headers, rows=tuple(rows), numbers=frozenset({"ok", "p95_ms"}))
 
 
+def totals_table(summary: Summary) -> Table:
+    """What the suite itself counts. Models are told where there are several."""
+    has_models = len({total.model for total in summary.totals}) > 1
+    rows = [
+        (
+            *((total.model,) if has_models else ()),
+            total.name,
+            f"{total.count}/{total.of}",
+            "–" if total.share is None else f"{100 * total.share:.1f} %",
+        )
+        for total in summary.totals
+    ]
+    headers = (*(("model",) if has_models else ()), "total", "count", "share")
+    return Table(headers=headers, rows=tuple(rows), numbers=frozenset({"count", "share"}))
+
+
 def scenarios_table(run: EvalRun, summary: Summary) -> Table:
     found = {cell.scenario: cell for cell in summary.scenarios}
     rows = [

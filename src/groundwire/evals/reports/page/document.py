@@ -21,9 +21,10 @@ from groundwire.evals.reports.page.sections import (
     draw_header,
     draw_results,
     draw_section,
+    draw_table,
     draw_trials,
 )
-from groundwire.evals.reports.tables import code_of
+from groundwire.evals.reports.tables import code_of, totals_table
 from groundwire.evals.statistics import Cell, Summary
 from groundwire.evals.verdicts import Comparison
 
@@ -44,6 +45,7 @@ def write_page(
             aside=draw_scale(),
         ),
         draw_section("Results", draw_results(run, combinations)),
+        draw_section("Totals", draw_table(totals_table(summary))) if summary.totals else None,
         draw_section(
             "Latency",
             draw_latencies(combinations, _latencies(records)),

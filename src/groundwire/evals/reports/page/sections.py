@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from groundwire.evals.records import EvalRun
 from groundwire.evals.reports.figures import say_cost, say_count, say_duration, say_interval, say_plural, say_rate
 from groundwire.evals.reports.page.markup import Markup, breakable, join, tag
-from groundwire.evals.reports.tables import comparison_table, notes_of
+from groundwire.evals.reports.tables import Table, comparison_table, notes_of
 from groundwire.evals.statistics import Cell, Summary
 from groundwire.evals.verdicts import Comparison
 
@@ -110,8 +110,7 @@ def _result_cells(run: EvalRun, cell: Cell) -> list[Markup]:
     ]
 
 
-def draw_comparison(comparison: Comparison) -> Markup:
-    table = comparison_table(comparison)
+def draw_table(table: Table) -> Markup:
     kinds = [("number" if name in table.numbers else None) for name in table.headers]
     head = tag(
         "tr", [tag("th", name, scope="col", class_=kind) for name, kind in zip(table.headers, kinds, strict=True)]
@@ -119,12 +118,12 @@ def draw_comparison(comparison: Comparison) -> Markup:
     rows = [
         tag("tr", [tag("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True)]) for row in table.rows
     ]
-    return join(
-        (
-            tag("div", tag("p", comparison.sentence), [tag("p", note) for note in comparison.notes], class_="lead"),
-            tag("div", tag("table", tag("thead", head), tag("tbody", rows), class_="results"), class_="scroll"),
-        )
-    )
+    return tag("div", tag("table", tag("thead", head), tag("tbody", rows), class_="results"), class_="scroll")
+
+
+def draw_comparison(comparison: Comparison) -> Markup:
+    said = tag("div", tag("p", comparison.sentence), [tag("p", note) for note in comparison.notes], class_="lead")
+    return join((said, draw_table(comparison_table(comparison))))
 
 
 def draw_trials() -> Markup:
