@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: fuzz help setup run demo test check bench bench-gateway clients conformance requirements docs format clean rebuild
+.PHONY: fuzz help setup run demo test check bench bench-gateway bench-supplier clients conformance requirements docs format clean rebuild
 
 # The stamp holds the Python version and the folder it was made for: an environment made by another version, or copied
 # from elsewhere, is rebuilt. When PYTHON is not named, a working environment is kept whatever version made it.
@@ -79,6 +79,9 @@ bench-gateway: setup $(PEERS)/ready ## Measure the gateway beside other gateways
 	@command -v npm > /dev/null && test ! -d $(PEERS)/portkey && mkdir -p $(PEERS)/portkey && \
 		(cd $(PEERS)/portkey && npm install --silent --no-fund --no-audit @portkey-ai/gateway) || true
 	@PEERS=$(PEERS) $(BIN)/python -m bench.gateway $(ARGS)
+
+bench-supplier: setup ## Ten thousand negotiations in a simulated day (ARGS=1000 for fewer)
+	@$(BIN)/python -m bench.supplier $(ARGS)
 
 # Some frameworks do not go together with the newest SDKs, which the other tests use.
 CLIENTS := .venv-clients

@@ -1,11 +1,11 @@
-"""`python -m bench [calls] [actions] [scaling] [codecs] [loop]`."""
+"""`python -m bench [calls] [actions] [scaling] [codecs] [loop] [jobs]`."""
 
 import asyncio
 import subprocess
 import sys
 from importlib import import_module
 
-ALL = ("calls", "actions", "scaling", "codecs", "loop")
+ALL = ("calls", "actions", "scaling", "codecs", "loop", "jobs")
 
 
 def main() -> None:

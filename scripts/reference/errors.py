@@ -94,6 +94,7 @@ WHAT_TO_DO = {
     "InvalidJson": "Send JSON.",
     "ConfigError": "Correct the setting or the argument that the message names.",
     "TrustError": "Evaluate again, or restore the file and its key; nothing starts with one that cannot be used.",
+    "NameTaken": "Choose another name, or go on with what has it.",
     "NotReliable": "Choose a reliable model, or `tool_use_mode: relaxed`.",
     "RegistryError": "Correct the tool; `reason` is a stable code.",
     "ArtifactError": "Run `groundwire build` again.",

@@ -22,6 +22,10 @@ WHEN = {
         True,
         "A run is over, or pauses, and everything is durable; `outcome` is [how](run-settings.md#outcomes).",
     ),
+    "job.ended": (
+        True,
+        "A [background call](../guides/jobs.md#background-tools) of an earlier turn has ended since; right after `run.started`.",
+    ),
     "app": (False, "An application's own event."),
 }
 

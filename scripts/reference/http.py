@@ -34,7 +34,9 @@ TITLES = {
     "sessions": "Sessions",
     "approvals": "Approvals",
     "effects": "Effects",
+    "jobs": "Jobs",
     "audit": "The audit chain",
+    "signals": "Signals of negotiations",
     "operations": "Operations",
 }
 

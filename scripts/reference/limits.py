@@ -2,19 +2,27 @@
 
 import re
 
+from groundwire.apps.supplier.brain.endpoints import MAX_BODY
+from groundwire.apps.supplier.signals.events import MAX_EVENT
 from groundwire.contracts.canonical import MAX_DEPTH
+from groundwire.contracts.jobs import JobSettings
 from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway import idempotency
-from groundwire.gateway.api.paging import MOST
+from groundwire.jobs import checks
+from groundwire.jobs.book import MAX_INTERRUPTIONS
 from groundwire.mcp.messages import MAX_MESSAGE
 from groundwire.mcp.upstream.connection import CONNECT_SECONDS, READ_SECONDS
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.transport import Timeouts
 from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, LedgerTimes
-from groundwire.runtime.policies.limits import MAX_BYTES, MODE_HARD_MS, Limits, Profile
+from groundwire.runtime.policies.limits import BACKGROUND_HARD_MS, MAX_BYTES, MODE_HARD_MS, Limits, Profile
 from groundwire.runtime.runs.options import RunLimits
 from groundwire.runtime.sessions import MAX_ID_CHARS
 from groundwire.serving.bodies import MOST_ENCODINGS
+from groundwire.serving.paging import MOST
+from groundwire.serving.webhooks.attempts import LONGEST_WAIT, WEBHOOK_DELAYS
+from groundwire.serving.webhooks.sending import TIMEOUT
+from groundwire.serving.webhooks.signing import TOLERANCE
 from groundwire.store import postgres
 from scripts.reference.markdown import page, table
 
@@ -25,21 +33,26 @@ and how often somebody asks whose [key](../guides/keys.md#limits) has none.
 """
 HEADERS = ("what", "limit", "beyond it", "set by")
 _SERVER, _TIMES, _RETRY, _LEDGER, _RUN = ServerSettings(), Timeouts(), RetryPolicy(), LedgerTimes(), RunLimits()
-_TOOL, _PROFILE = Limits(soft_ms=None, hard_ms=0), Profile()
+_TOOL, _PROFILE, _JOBS = Limits(soft_ms=None, hard_ms=0), Profile(), JobSettings()
 
 REQUESTS = (
     ("body of a request, unpacked", f"{_SERVER.max_body:,} bytes", "413", "`[server] maxBody`"),
     ("times that a body may be packed", f"{MOST_ENCODINGS}", "400", "–"),
     ("message to `/mcp`, or on a line of `groundwire mcp`", f"{MAX_MESSAGE:,} bytes", "413, or an error", "–"),
     ("turns of a kept conversation", f"{_SERVER.max_turns:,}", "400, `conversation_too_long`", "`[server] maxTurns`"),
-    ("requests to models in work, per process", f"{_SERVER.max_in_flight:,}", "503 with `Retry-After`", "`[server] maxInFlight`"),
+    ("requests in work, per process; health and metrics are always told", f"{_SERVER.max_in_flight:,}", "503 with `Retry-After`", "`[server] maxInFlight`"),
+    ("connections, per process", "half of the open files that the system allows, at most 32,768", "they wait", "`ulimit -n`"),
     ("nesting of JSON sent to `/api`, and of arguments", f"{MAX_DEPTH} levels", "400, or VALIDATION", "–"),
     ("`Idempotency-Key`", f"{idempotency.MAX_KEY} characters", "400", "–"),
     ("ids of sessions and calls, names of conversations", f"{MAX_ID_CHARS} characters", "400", "–"),
     ("name of a relayed session", f"{MAX_ID_CHARS} characters", "404", "–"),
+    ("event of a signal", f"under {MAX_EVENT:,} bytes", "long texts are cut, then `signal_too_large`", "–"),
+    ("webhook to the brain", f"{MAX_BODY:,} bytes", "413", "–"),
+    ("difference between a webhook's time and ours", f"{TOLERANCE} s", "401", "–"),
     ("page of a listing under `/api`", f"{MOST:,} rows", "400", "`?limit=`"),
 )  # fmt: skip
 TIMES = (
+    ("the body of a request, from its first byte to its last", f"{_SERVER.body_timeout:g} s", "408", "`[server] bodyTimeout`"),
     ("a model's whole answer", f"{_TIMES.total:g} s", "504", "`timeouts.total` of the provider"),
     ("silence within a stream", f"{_TIMES.total:g} s", "the stream ends with an error", "`timeouts.read`"),
     ("connecting to a provider", f"{_TIMES.connect:g} s", "tried again, then 503 or 504", "`timeouts.connect`"),
@@ -52,14 +65,26 @@ TIMES = (
     ("answers that have begun when it stops", f"{_SERVER.shutdown_seconds} s", "they are cut off", "`[server] shutdownSeconds`"),
     ("connecting to another MCP server", f"{CONNECT_SECONDS:g} s", "its tools are away", "–"),
     ("an answer of another MCP server", f"{READ_SECONDS:g} s", "TIMEOUT, or earlier by the tool's limit", "`hardMs`"),
+    ("an answer of a webhook's receiver", f"{TIMEOUT:g} s", "a failed attempt", "`WebhookSender(timeout=…)`, at most 30"),
+    ("attempts to deliver a webhook", f"{len(WEBHOOK_DELAYS) + 1}", "a dead letter", "–"),
+    ("wait that a webhook's receiver may ask for", f"{LONGEST_WAIT / 3600:g} hours", "that long all the same", "–"),
     ("a statement on PostgreSQL", f"{postgres.COMMAND_SECONDS:g} s", "503", "–"),
     ("a write on SQLite that waits for another process", "10 s", "503", "–"),
+)  # fmt: skip
+JOBS = (
+    ("payload, result and progress of a job, each", f"{checks.MAX_BYTES:,} bytes as JSON", "refused; of a result, a dead letter", "–"),
+    ("name of a kind, of a tenant, of a key", f"100, {checks.MAX_NAME_CHARS} and {checks.MAX_KEY_CHARS:,} characters", "refused", "–"),
+    ("time at which a job is due", "from 1970 to the end of 9999", "refused", "–"),
+    ("attempts of a job", f"{checks.MAX_ATTEMPTS:,}", "refused", "`RetrySchedule`"),
+    ("wait between two attempts", "10 years", "refused; of `RetryLater`, a failed attempt", "`RetrySchedule`, `RetryLater`"),
+    ("workers that die over a job", f"{MAX_INTERRUPTIONS + 1}", "a dead letter", "–"),
 )  # fmt: skip
 TOOLS = (
     ("arguments of a call", f"{MAX_BYTES:,} bytes", "ARGUMENTS_TOO_LARGE", "`maxArgsBytes`"),
     ("result of a call", f"{MAX_BYTES:,} bytes", "TOOL_OUTPUT_TOO_LARGE, or [a reference](../guides/tools.md#large-results)", "`maxOutputBytes`"),
     ("time of a call by text", f"{MODE_HARD_MS['text'] / 1000:g} s", "TIMEOUT", "`hardMs`"),
     ("time of a call by voice", f"{MODE_HARD_MS['voice'] / 1000:g} s", "TIMEOUT", "`hardMs`"),
+    ("time of a background call", f"{BACKGROUND_HARD_MS / 60_000:g} minutes", "TIMEOUT", "`hardMs`"),
     ("the same call in a turn", f"{_TOOL.repeat_limit - 1} times", "LOOP_DETECTED", "`repeatLimit`"),
     ("empty results of a tool in a turn", f"{_TOOL.empty_limit}", "LOOP_DETECTED", "`emptyLimit`"),
     ("refused calls in a row", f"{_PROFILE.max_refusals}", "no more calls in this turn", "`maxRefusals`"),
@@ -72,7 +97,8 @@ KEPT = (
     ("keys of settled effects", f"at least {KEEP_SETTLED_SECONDS / 86_400:g} days; older ones go when a runtime opens the store"),
     ("conversations and responses", f"{_SERVER.retention_days} days after the last turn (`[server] retentionDays`); `DELETE /v1/responses/{{responseId}}` removes an answer, what was said stays in its conversation"),
     ("steps that a client may bring back bare, relayed calls", f"{_SERVER.retention_days} days (`[server] retentionDays`)"),
-    ("sessions, calls, runs, approvals, spilled results, keys", "for good, revoked keys too"),
+    ("jobs that have ended, and their keys", f"{_JOBS.retain_days:g} days (`[jobs] retainDays`)"),
+    ("sessions, calls, runs, approvals, spilled results, signals, keys", "for good, revoked keys too"),
     ("the audit chain", "until `groundwire audit prune`"),
     ("everything in a memory store", "[as long as there is room](../guides/stores.md#memory), and while the process lives"),
 )  # fmt: skip
@@ -87,8 +113,10 @@ def generate() -> str:
         "## Times",
         table(HEADERS, map(_spaced, TIMES)),
         "## Calls and runs",
-        "[Policies](../guides/policies.md) set the first seven, for tools, modes or profiles.",
+        "[Policies](../guides/policies.md) set the first eight, for tools, modes or profiles.",
         table(HEADERS, map(_spaced, TOOLS)),
+        "## Jobs",
+        table(HEADERS, map(_spaced, JOBS)),
         "## What is kept, and how long",
         table(("what", "how long"), map(_spaced, KEPT)),
     )

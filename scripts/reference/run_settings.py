@@ -41,6 +41,7 @@ LIMITS = {
     "max_steps": "Requests to the model.",
     "max_seconds": "Time from the beginning; a request gets no more than what is left.",
     "max_tokens": "Tokens read and written, as the provider counts them.",
+    "max_context_tokens": "Tokens of the whole conversation: what the last request read and wrote, in a session also that of the run before.",
     "max_cost": "What `price` makes of them.",
     "max_repairs": "How often an answer that cannot be used is asked for again.",
 }

@@ -18,6 +18,7 @@ from groundwire.assembly import (
     TelemetrySettings,
     TrustSettings,
 )
+from groundwire.contracts.jobs import JobSettings
 from groundwire.contracts.servers import ServerSettings
 from groundwire.contracts.tools import Budget, Gate
 from groundwire.providers.catalogue import ModelEntry, Prices
@@ -56,6 +57,7 @@ TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
         "The built-in model, and `groundwire simulate`. See [the simulator](../guides/simulator.md).",
     ),
     ("[local]", LocalSettings, "See [a local model](../guides/local-model.md)."),
+    ("[jobs]", JobSettings, "See [jobs](../guides/jobs.md)."),
     ("[telemetry]", TelemetrySettings, "See [telemetry](../guides/telemetry.md)."),
     ("[trust]", TrustSettings, "See [trust cards](../guides/evals.md#trust-cards)."),
     ("[server]", ServerSettings, "See [the gateway](../guides/gateway.md)."),
@@ -93,7 +95,8 @@ MEANINGS = {
     "ServerSettings.port": "The port; `GROUNDWIRE_PORT` and `--port` win.",
     "ServerSettings.workers": "Processes that serve.",
     "ServerSettings.maxBody": "The longest body of a request, in bytes; a longer one is a 413.",
-    "ServerSettings.maxInFlight": "Requests that one process works on at a time; more are a 503.",
+    "ServerSettings.bodyTimeout": "Seconds that the body of a request may take to come; one that takes longer is a 408.",
+    "ServerSettings.maxInFlight": "Requests that one process works on at a time, health and metrics aside; more are a 503.",
     "ServerSettings.resultTimeout": "Seconds that a model may take for a turn that brings tool results.",
     "ServerSettings.relayPlaceholder": "What a [relayed](../guides/gateway.md#the-relay) client reads in place of a call.",
     "ServerSettings.relayWait": "Seconds that its next request is held for the results before it reads that again.",
@@ -102,9 +105,17 @@ MEANINGS = {
     "addressed. While there is no key, requests for any other name are refused.",
     "ServerSettings.maxTurns": "Turns that a kept conversation may have, changes of its tools included; more are a 400, `conversation_too_long`.",
     "ServerSettings.keepAliveSeconds": "Silence after which a translated stream gives a sign of life; 0 for none.",
+    "ServerSettings.keepSteps": "Keep [what clients drop](../guides/gateway.md#what-is-kept) of a step that called tools; without it, such "
+    "a step goes back to the model as the client sends it.",
     "ServerSettings.retentionDays": "Days after which [what nobody came back for](../guides/gateway.md#what-is-kept) is removed; 0 keeps it.",
     "ServerSettings.accessLog": "A line of JSON for each request on stdout; `--access-log` does the same.",
     "ServerSettings.shutdownSeconds": "How long answers that have begun may take when the server is told to stop.",
+    "Settings.jobs": "How processes work on what was left for later.",
+    "JobSettings.serve": "Whether `groundwire serve` works too, where it has background tools.",
+    "JobSettings.concurrency": "How many jobs of one kind run at a time in one process.",
+    "JobSettings.pollSeconds": "How often a process looks for jobs that are due.",
+    "JobSettings.graceSeconds": "How long a process that stops waits for jobs that are running, before it interrupts them.",
+    "JobSettings.retainDays": "Days after which jobs that have ended are forgotten, and their keys with them.",
     "Settings.telemetry": "What is told to OpenTelemetry, where the environment asks for it.",
     "TelemetrySettings.captureContent": "Also the declarations of tools, arguments and results.",
     "Settings.mcpServers": "Other MCP servers by name.",
@@ -214,6 +225,9 @@ ENVIRONMENT = {
     "GROUNDWIRE_DEFAULT_PROVIDER": "The default provider, instead of `defaultProvider`.",
     "GROUNDWIRE_PORT": "The port of `groundwire serve`.",
     "GROUNDWIRE_MASTER_KEY": "A [key](../guides/keys.md) to the server that no store holds: an admin of the tenant `default`.",
+    "GROUNDWIRE_BRAIN_URL": "Where [signals](../guides/supplier.md#signals) of supplier negotiations go.",
+    "GROUNDWIRE_BRAIN_SECRET": "The keys that they are signed with, and that `groundwire app supplier brain` knows.",
+    "GROUNDWIRE_BRAIN_ALLOW": "Networks that they may go to although they are not public, such as `127.0.0.0/8`.",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Where [spans](../guides/telemetry.md) are sent; telemetry is off without it or the next two.",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "The same, for spans only.",
     "OTEL_TRACES_EXPORTER": "`otlp`, `console`, or `none` for no telemetry. The SDK's other variables hold too.",

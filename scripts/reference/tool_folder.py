@@ -29,7 +29,7 @@ WORDS = {
     "variant.organisations": "Organisations that get it.",
 }
 """For fields that the published schema does not describe."""
-UNUSED = {"background", "bargeIn"}
+UNUSED = {"bargeIn"}
 """Checked and stored, but nothing acts on them yet."""
 
 

@@ -100,9 +100,8 @@ def test_warnings_are_shown(project, run, add_tool):
 
 
 def test_building_says_what_nothing_acts_on_yet(project, run, add_tool):
-    policy = {"background": True, "bargeIn": "finish"}
+    policy = {"bargeIn": "finish"}
     add_tool("slow", "def execute():\n    return 1\n", rebuild=False, policy=policy)
     result = run("build", "tools/")
     assert result.exit_code == 0
-    assert "slow  background_ignored" in result.stdout
     assert "slow  barge_in_ignored" in result.stdout

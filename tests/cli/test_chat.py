@@ -76,8 +76,8 @@ def test_a_tool_that_cannot_be_read_is_left_out_by_name(project, run):
 
 def test_a_message_may_come_on_stdin(project, run):
     assert run("chat", input="Good morning!\n").stdout == "You said: Good morning!\n"
-    empty = run("chat", input=" \n")
-    assert (empty.exit_code, empty.stdout) == (2, "")
+    for empty in (run("chat", input=" \n"), run("chat", "-m", " ")):
+        assert (empty.exit_code, empty.stdout, "There is nothing to say" in empty.stderr) == (2, "", True)
 
 
 @pytest.mark.parametrize("flags", [(), ("--no-stream",)])

@@ -106,8 +106,8 @@ def test_other_instructions_and_tools_are_shown(weather_run, run, script, add_to
     assert replayed.exit_code == 0
     lines = replayed.stdout.splitlines()
     assert lines[1] == "step 1"
-    assert lines[2].startswith("  plan instructions: ")
-    assert lines[3:] == ["  plan: extra added"]
+    assert lines[2:4] == ["  plan instructions:", "    + Be brief."]
+    assert lines[-1] == "  plan: extra added"
 
 
 def test_a_missing_call_is_carried_out_once_if_that_is_wanted(weather_run, run, script, run_json):
@@ -135,3 +135,15 @@ def test_a_run_that_is_not_there_is_said_so(project, run):
     assert replayed.exit_code == 1
     assert "error[not_found]: there is no run 'run_none'" in replayed.stderr
     assert not Path("groundwire.db").exists()
+
+
+def test_of_long_values_that_begin_alike_the_part_is_shown_where_they_differ(project, record, run, script):
+    city = "Llanfair" * 40
+    asks = Answer(calls=(Ask("get_weather", {"city": f"{city}1"}),))
+    long_run = record("What is the weather?", asks, "It is fine.").run_id
+    guide = Path("tools/send_note/guide.md")
+    guide.write_text(f"{guide.read_text()}One line more.\n")
+    script({"calls": [{"name": "get_weather", "arguments": {"city": f"{city}2"}}]}, "It is fine.")
+    lines = run("replay", long_run, "--tools", "tools").stdout.splitlines()
+    assert lines[1:4] == ["step 1", "  plan instructions:", "    + One line more."]
+    assert '  ~ calls get_weather …fairLlanfairLlanfair1"} → …fairLlanfairLlanfair2"}' in lines

@@ -21,6 +21,7 @@ COMMANDS = {
     "chat": "Talk with a model that uses your tools.",
     "approvals": "Answer calls that wait for a person.",
     "effects": "Follow what actions did, and decide what nobody knows.",
+    "jobs": "Follow work that was left for later, and do it.",
     "audit": "List, verify and export the record of every call.",
     "sessions": "List conversations.",
     "calls": "List calls.",
@@ -34,6 +35,7 @@ COMMANDS = {
     "metrics": "Print counts, sizes and times of all calls.",
     "serve": "Serve models and tools over HTTP, in the dialects of OpenAI, Anthropic and Gemini.",
     "mcp": "Serve your tools to an MCP client over stdin and stdout.",
+    "app": "Run one of the applications that come with Groundwire.",
     "simulate": "Serve a scripted model in every dialect, for tests.",
 }
 

@@ -132,6 +132,8 @@ def _advise(result: "ToolResult", registry: "Registry", name: str, tenant: str) 
         whose = "" if tenant == "default" else f" --tenant {tenant}"
         note(f"To approve until {waiting.expires_at}: groundwire approvals approve {waiting.id}{whose}")
         note("Then make the same call again.")
+    if isinstance(result.meta.job, str) and result.ok and not result.meta.replayed:
+        note(f"It waits for a worker: groundwire jobs work. Then: groundwire jobs show {result.meta.job}")
     if result.error is not None and result.error.type is ErrorType.NOT_FOUND and registry.find(name) is None:
         note(f"hint: {nearest(name, [tool.tool_id for tool in registry]) or 'groundwire tools list'}")
     if result.error is not None and result.error.detail == ErrorDetail.HANDLER_CHANGED:

@@ -69,6 +69,8 @@ def chat(
     is_conversation = is_terminal and message is None and run_id is None
     if not is_terminal and message is None and run_id is None:
         message = _read_message()
+    if message is not None and not message.strip() and not files:
+        raise click.UsageError("There is nothing to say: name it with -m, or on stdin, or come with a terminal.")
 
     from groundwire.assembly import default_model, open_models
     from groundwire.cli.opening import read_settings, read_tools
@@ -155,12 +157,9 @@ def _refuse_beside_resume(context: click.Context) -> None:
 
 def _read_message() -> str:
     try:
-        message = "" if sys.stdin is None else sys.stdin.buffer.read().decode("utf-8-sig").strip()
+        return "" if sys.stdin is None else sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeError:
         raise click.UsageError("The message on stdin is not UTF-8.") from None
-    if not message:
-        raise click.UsageError("There is nothing to say: name it with -m, or on stdin, or come with a terminal.")
-    return message
 
 
 def _read_instructions(text: str) -> str:

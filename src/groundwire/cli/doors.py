@@ -10,6 +10,7 @@ from starlette.routing import Router
 
 from groundwire import __version__
 from groundwire.agent import Agent
+from groundwire.apps.supplier.signals.endpoints import open_signal_endpoints
 from groundwire.assembly import Runtime, Settings, open_models
 from groundwire.cli.mcp_route import McpRoute
 from groundwire.cli.servers import open_servers
@@ -58,6 +59,7 @@ def make_application(
     application = Application(
         doors,
         max_in_flight=settings.server.max_in_flight,
+        body_timeout=settings.server.body_timeout,
         tally=tally,
         access_log=AccessLog(_write_line, clock) if settings.server.access_log else None,
     )
@@ -79,6 +81,8 @@ async def _open_doors(
         if servers is not None:
             registry = servers.extend(registry)
         runtime = await stack.enter_async_context(Runtime(registry, settings=settings, clock=clock))
+        if settings.jobs.serve and runtime.has_background_tools:
+            await runtime.work()
         on_loopback = is_loopback(server.host)
         hosts = LOOPBACK | {host.lower() for host in (server.host, *server.allowed_hosts)}
         keys = KeyRing(runtime.store, clock, master_key=master_key_from(environ), is_loopback=on_loopback, hosts=hosts)
@@ -98,7 +102,12 @@ async def _open_doors(
         health = Health(
             runtime.database, models, is_draining, servers=lambda: {} if servers is None else servers.is_connected
         )
-        endpoints = [*health_endpoints(health), *metrics_endpoints(runtime, keeper.read), *api_endpoints(runtime)]
+        endpoints = [
+            *health_endpoints(health),
+            *metrics_endpoints(runtime, keeper.read),
+            *api_endpoints(runtime),
+            *await open_signal_endpoints(runtime.database),
+        ]
         operations = [*model_operations(models.catalogue), *relay_operations(models.catalogue), *mcp.operations]
         yield Doors(routes=hot, other=_other_routes(hot, endpoints, operations, mcp.routes, keys, server.max_body))
 

@@ -6,6 +6,7 @@ from groundwire.cli.lazy import LazyGroup
 
 COMMANDS = {
     "run": "Run a suite. The word may be left out.",
+    "supplier": "Run the supplier negotiation on its cases.",
     "compare": "Say whether one run is better or worse than another.",
     "trust": "Say how far models are trusted with which tools.",
     "init": "Write a first suite for your tools.",

@@ -1,13 +1,15 @@
 """`groundwire eval SUITE`: models, profiles and strategies tried on scenarios, into a report folder."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from groundwire.cli.failures import FAILED, INTERRUPTED
-from groundwire.cli.options import TEXT, Number, global_options, json_option, reports_option
+from groundwire.cli.options import TEXT, F, Number, global_options, json_option, reports_option
 from groundwire.cli.output import note, one_line, plural, print_json, print_table, print_text
+from groundwire.cli.suites import APP_SUITES
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,46 +25,76 @@ _MAY_CHANGE = frozenset({"jobs", "max_cost"})
 """What a run that is gone on with may be told anew: none of it changes what is tried."""
 
 
-def _knob(flag: str, name: str, explanation: str, **details: Any) -> Any:
+def _knob(flags: str, name: str, explanation: str, **details: Any) -> Any:
     details.setdefault("type", TEXT)
-    return click.option(flag, name, help=explanation, **details)
+    return click.option(*flags.split(","), name, help=explanation, **details)
+
+
+def run_options(*, models: str = "--models", scenarios: str = "--scenarios") -> Callable[[F], F]:
+    """What every command that runs a suite takes. A suite may have names of its own for its models and scenarios."""
+    options = (
+        _knob(
+            models,
+            "models",
+            "Ids, aliases, vendors or tags; * and ! work. Default: simulated, with --live stable.",
+            metavar="FILTER",
+        ),
+        _knob("--profiles", "profiles", "Sampling profiles by id or tag. Default: default.", metavar="FILTER"),
+        _knob("--strategies", "strategies", "Settings to compare, such as default,reliability.", metavar="FILTER"),
+        _knob(
+            "--fallback-matrix",
+            "fallback_matrix",
+            "Compare the fallback for calls in text, off and on.",
+            is_flag=True,
+            type=bool,
+        ),
+        _knob(scenarios, "scenarios", "Ids, tags or presets. Default: the suite's own default.", metavar="FILTER"),
+        _knob(
+            "--trials", "trials", "How often each combination is tried. Default: 1.", type=click.IntRange(1, 100_000)
+        ),
+        _knob("--jobs", "jobs", "How many models are tried at once. Default: 1.", type=click.IntRange(1, 64)),
+        _knob("--seed", "seed", "The same seed, the same trials. Default: 1.", type=click.IntRange(0, 2**31 - 1)),
+        _knob("--live", "live", "Ask real models; needs a key.", is_flag=True, type=bool),
+        _knob("--judge", "judge", "The model that answers rubrics.", metavar="MODEL"),
+        _knob("--max-cost", "max_cost", "Stop when so many dollars are spent.", type=Number(0, min_open=True)),
+        _knob("--catalogue", "catalogue", "More models, profiles and strategies, as TOML or Python.", metavar="FILE"),
+        click.option("--dry-run", is_flag=True, help="Show what would be tried and what it would cost."),
+        click.option(
+            "--resume", type=click.Path(path_type=Path), metavar="FOLDER", help="Go on with a run that was stopped."
+        ),
+        click.option(
+            "--cache", type=click.Path(path_type=Path), metavar="DIR", help="Keep results there, and use them again."
+        ),
+        reports_option,
+        click.option("--min-pass", type=Number(0, 1), help="Fail where a combination passes less often, such as 0.96."),
+        click.option("--quiet", is_flag=True, help="No progress on stderr."),
+        json_option,
+        global_options(),
+    )
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 @click.command("run")
 @click.argument("suite", type=TEXT, required=False)
-@_knob(
-    "--models",
-    "models",
-    "Ids, vendors or tags; * and ! work. Default: simulated, with --live stable.",
-    metavar="FILTER",
-)
-@_knob("--profiles", "profiles", "Sampling profiles by id or tag. Default: default.", metavar="FILTER")
-@_knob("--strategies", "strategies", "Settings to compare, such as default,reliability.", metavar="FILTER")
-@_knob(
-    "--fallback-matrix",
-    "fallback_matrix",
-    "Compare the fallback for calls in text, off and on.",
-    is_flag=True,
-    type=bool,
-)
-@_knob("--scenarios", "scenarios", "Ids, tags or presets. Default: the suite's own default.", metavar="FILTER")
-@_knob("--trials", "trials", "How often each combination is tried. Default: 1.", type=click.IntRange(1, 100_000))
-@_knob("--jobs", "jobs", "How many models are tried at once. Default: 1.", type=click.IntRange(1, 64))
-@_knob("--seed", "seed", "The same seed, the same trials. Default: 1.", type=click.IntRange(0, 2**31 - 1))
-@_knob("--live", "live", "Ask real models; needs a key.", is_flag=True, type=bool)
-@_knob("--judge", "judge", "The model that answers rubrics.", metavar="MODEL")
-@_knob("--max-cost", "max_cost", "Stop when so many dollars are spent.", type=Number(0, min_open=True))
-@_knob("--catalogue", "catalogue", "More models, profiles and strategies, as TOML or Python.", metavar="FILE")
-@click.option("--dry-run", is_flag=True, help="Show what would be tried and what it would cost.")
-@click.option("--resume", type=click.Path(path_type=Path), metavar="FOLDER", help="Go on with a run that was stopped.")
-@click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Keep results there, and use them again.")
-@reports_option
-@click.option("--min-pass", type=Number(0, 1), help="Fail where a combination passes less often, such as 0.96.")
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
-@json_option
-@global_options()
+@run_options()
 @click.pass_context
-def eval_run(
+def eval_run(context: click.Context, *, suite: str | None, **flags: Any) -> None:
+    """Try models on the scenarios of a suite and write a report.
+
+    SUITE is `workspace`, one of its presets such as `smoke`, or a file or folder of your own. Nobody real is asked unless
+    --live or --models says so. Flags win over the variables OPENROUTER_*. A run that is stopped, by Ctrl-C or worse, is gone
+    on with by --resume. The exit code is 1 where --min-pass is missed.
+    """
+    run_suite(context, suite=suite, **flags)
+
+
+def run_suite(
     context: click.Context,
     *,
     suite: str | None,
@@ -76,12 +108,7 @@ def eval_run(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Try models on the scenarios of a suite and write a report.
-
-    SUITE is `workspace`, one of its presets such as `smoke`, or a file or folder of your own. Nobody real is asked unless
-    --live or --models says so. Flags win over the variables OPENROUTER_*. A run that is stopped, by Ctrl-C or worse, is gone
-    on with by --resume. The exit code is 1 where --min-pass is missed.
-    """
+    """What the commands that run suites have in common; `flags` are knobs."""
     import asyncio
     import os
     from datetime import UTC, datetime
@@ -91,7 +118,7 @@ def eval_run(
     from groundwire.evals.reaching import require_reachable
     from groundwire.evals.reports import ReportFolder
 
-    given = {name: value for name, value in flags.items() if value is not None and value is not False}
+    given = {name: value for name, value in flags.items() if value not in (None, False, {})}
     if fallback_matrix:
         if "strategies" in given:
             raise click.UsageError("--fallback-matrix is a choice of --strategies; give one of them.")
@@ -131,7 +158,7 @@ def _planned(
     if suite is None:
         raise click.UsageError("Name a suite, such as smoke, or a run to --resume.")
     knobs = replace(knobs, suite=suite, **given)
-    return prepare(knobs, settings, now=now), knobs
+    return prepare(knobs, settings, now=now, suites=APP_SUITES), knobs
 
 
 def _resumed(
@@ -142,14 +169,13 @@ def _resumed(
     from groundwire.evals.preparing import knobs_of, prepare_again
     from groundwire.evals.reports import ReportFolder
 
-    refused = (
-        ["SUITE"] if suite is not None else [f"--{name.replace('_', '-')}" for name in given if name not in _MAY_CHANGE]
-    )
+    named = [name for name in (*given.pop("options", {}), *given) if name not in _MAY_CHANGE]
+    refused = ["SUITE"] if suite is not None else [f"--{name.replace('_', '-')}" for name in named]
     if refused:
         raise click.UsageError(f"A run is gone on with as it was begun; leave {refused[0]} out.")
     folder = ReportFolder(path)
     begun = folder.read_run()
-    plan = prepare_again(begun, settings, now=now)
+    plan = prepare_again(begun, settings, now=now, suites=APP_SUITES)
     return plan, replace(knobs_of(begun), verbose=verbose, **given), folder
 
 
@@ -181,7 +207,7 @@ async def _carry_out(
 def _tell(plan: "Plan", folder: "ReportFolder", done: "Evaluated", min_pass: float | None, *, as_json: bool) -> None:
     import os
 
-    from groundwire.evals.reports import append_step_summary, results_table
+    from groundwire.evals.reports import append_step_summary, results_table, totals_table
 
     try:
         append_step_summary(folder.markdown_file.read_text(encoding="utf-8"), os.environ)
@@ -202,6 +228,10 @@ def _tell(plan: "Plan", folder: "ReportFolder", done: "Evaluated", min_pass: flo
     else:
         table = results_table(plan.run, done.summary)
         print_table(tuple(header.upper() for header in table.headers), table.rows, empty="Nothing was tried.")
+        totals = totals_table(done.summary)
+        if totals.rows:
+            print_text("")
+            print_table(tuple(header.upper() for header in totals.headers), totals.rows, empty="")
         print_text(f"\nReport: {folder.path}")
     _tell_invalid(done)
     if left:

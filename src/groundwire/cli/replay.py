@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from groundwire.runtime.runs.replaying import ReplayReport
 
 VALUE_CHARS = 160
+ALIKE_CHARS = 20
+"""So much of what two values share is shown before the place where they part."""
 DIFF_LINES = 12
 
 
@@ -98,7 +100,8 @@ def _tell(report: "ReplayReport", *, executed: bool) -> Iterator[str]:
 
 
 def _tell_difference(one: "Difference", *, executed: bool) -> Iterator[str]:
-    name, before, after = one.name, _show(one.recorded), _show(one.replayed)
+    name = one.name
+    before, after = _show(one.recorded, one.replayed)
     match one.kind:
         case "call_added":
             yield f"  + calls {name} {after}"
@@ -111,6 +114,9 @@ def _tell_difference(one: "Difference", *, executed: bool) -> Iterator[str]:
         case "text":
             yield "  says:"
             yield from _tell_text(str(one.recorded), str(one.replayed))
+        case "plan" if name == "instructions":
+            yield "  plan instructions:"
+            yield from _tell_text(str(one.recorded or ""), str(one.replayed or ""))
         case "plan" if name.startswith("tools."):
             word = "added" if one.recorded is None else "removed" if one.replayed is None else "changed"
             yield f"  plan: {name.removeprefix('tools.')} {word}"
@@ -128,9 +134,15 @@ def _tell_text(before: str, after: str) -> Iterator[str]:
         yield f"    … and {plural(len(changed) - DIFF_LINES, 'line')} more"
 
 
-def _show(value: "JsonValue") -> str:
+def _show(recorded: "JsonValue", replayed: "JsonValue") -> tuple[str, str]:
+    """Values that differ, each in short. Of long ones that begin alike, the part where they do not."""
     import msgspec
 
     from groundwire.cli.runs import shorten
 
-    return "nothing" if value is None else shorten(msgspec.json.encode(value).decode(), VALUE_CHARS)
+    one, other = ("nothing" if value is None else msgspec.json.encode(value).decode() for value in (recorded, replayed))
+    parted = (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
+    begin = next(parted, min(len(one), len(other))) - ALIKE_CHARS
+    if begin > 0 and max(len(one), len(other)) > VALUE_CHARS:
+        one, other = f"…{one[begin:]}", f"…{other[begin:]}"
+    return shorten(one, VALUE_CHARS), shorten(other, VALUE_CHARS)

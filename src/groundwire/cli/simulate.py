@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The port; 0 takes a free one.",
 )
-@click.option("--script", metavar="FILE", type=click.Path(), help="Answers and rules, as JSON or TOML.")
+@click.option("--script", metavar="FILE", type=click.Path(), help="Answers and rules, as JSON or TOML, or module:name.")
 @click.option("--faults", "seed", metavar="SEED", type=int, help="Misbehave by plan: the same seed, the same faults.")
 @click.option(
     "--fault",
