@@ -38,12 +38,12 @@ def configure(project, **sections):
     Path(project, "groundwire.toml").write_text("\n".join(lines))
 
 
-def start(project, *arguments):
+def start(project, *arguments, path=SOURCES):
     foreign = ("GROUNDWIRE_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "DATABASE_URL")
     environ = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     return subprocess.Popen(
         [sys.executable, "-m", "groundwire", *arguments],
-        env={**environ, "PYTHONPATH": SOURCES},
+        env={**environ, "PYTHONPATH": path},
         cwd=project,
         start_new_session=True,
         stdout=subprocess.PIPE,
@@ -52,12 +52,12 @@ def start(project, *arguments):
 
 
 @asynccontextmanager
-async def served(project, *arguments):
+async def served(project, *arguments, path=SOURCES):
     """The main process, and a client that opens a connection of its own for each request."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = start(project, "serve", "--port", str(port), *arguments)
+    process = start(project, "serve", "--port", str(port), *arguments, path=path)
     limits = httpx.Limits(max_keepalive_connections=0)
     try:
         async with (
@@ -238,6 +238,15 @@ def test_settings_that_cannot_be_used_end_the_start_with_one_line(project):
     out, _ = process.communicate(timeout=LIMIT)
     assert (process.returncode, out.count(b"\n")) == (1, 1)
     assert b"NOBODY_HAS_THIS" in out
+
+
+async def test_workers_start_where_processes_are_not_forked_by_default(project, tmp_path_factory):
+    """As on Python 3.14: what workers are made of cannot be sent to them."""
+    site = tmp_path_factory.mktemp("site")
+    (site / "sitecustomize.py").write_text("import multiprocessing\nmultiprocessing.set_start_method('forkserver')\n")
+    async with served(project, "--workers", "2", path=f"{site}{os.pathsep}{SOURCES}") as (client, process):
+        assert await eventually(lambda: two_workers_of(process))
+        assert (await client.post("/v1/chat/completions", json=ASK)).status_code == 200
 
 
 @pytest.mark.parametrize("_time", range(4))

@@ -71,9 +71,8 @@ class Application:
         if not loop.is_running():  # a server within a running program opens and closes by itself
             with suppress(NotImplementedError, AttributeError):  # where there are no such signals
                 loop.add_signal_handler(signal.SIGUSR1, self.drain)
-            # The server forgets a signal that comes before it serves; it has to wait until the loop runs for good.
-            signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
             loop.run_until_complete(self.open())
+            # The server forgets a signal that comes before it serves, so whoever made the worker holds them back.
             loop.call_soon(signal.pthread_sigmask, signal.SIG_UNBLOCK, STOPS)
             _spare_the_collector()
 

@@ -2,17 +2,20 @@
 
 import asyncio
 import logging
+import multiprocessing
 import os
 import signal
 import socket
+from _thread import start_new_thread
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from granian.constants import Interfaces, Loops
 from granian.http import HTTP2Settings
 from granian.server.embed import Server
-from granian.server.mp import MPServer
+from granian.server.mp import MPServer, WorkerProcess
 
 from groundwire.contracts.servers import ServerSettings
 from groundwire.serving.application import STOPS, Application
@@ -51,21 +54,33 @@ def run_server(make: Callable[[], Application], settings: ServerSettings, check:
     server.drain_seconds = settings.drain_seconds
 
     def make_in_worker() -> Application:
-        """Until it has handlers of its own, a worker has those of the main process, which only note that a signal came."""
+        """A signal that came since the worker was forked ends it here; one that comes later waits until it serves."""
         for sent in STOPS:
             signal.signal(sent, signal.SIG_DFL)
-        if server.interrupt_signal:
-            raise SystemExit(0)
-        return make()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+        application = make()
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # the application lets them through when its loop runs for good
+        return application
 
+    multiprocessing.set_start_method("fork", force=True)  # not the default everywhere; workers are made of what is here
     server.serve(target_loader=make_in_worker, wrap_loader=False)  # type: ignore[arg-type]  # an object with __rsgi__ is as good
 
 
 class _Workers(MPServer):
-    """The server's main process, which starts and stops workers, with two things more."""
+    """The server's main process, which starts and stops workers, with a few things more."""
 
     check: Callable[[], object]
     drain_seconds: float
+
+    def _spawn_worker(self, *args: Any, **kwargs: Any) -> WorkerProcess:
+        worker = super()._spawn_worker(*args, **kwargs)
+        worker.start = partial(_with_stops_held, worker.start)  # type: ignore[method-assign]
+        return worker
+
+    def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
+        """Wake the main loop from another thread: its event's lock may be held by the very frame that the signal came upon."""
+        self.interrupt_signal = True
+        start_new_thread(self.main_loop_interrupt.set, ())
 
     def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
         try:
@@ -73,7 +88,8 @@ class _Workers(MPServer):
         except Exception as error:  # noqa: BLE001 - whatever it is, new workers would die of it, and all others with them
             log.error("not reloaded, everything stays as it was: %s", error)  # noqa: TRY400 - the text says it all
             return
-        super().signal_handler_reload(*args, **kwargs)
+        self.reload_signal = True
+        start_new_thread(self.main_loop_interrupt.set, ())
 
     def shutdown(self, exit_code: int = 0) -> None:
         """Say first that no more requests are wanted, and still take them, so that others can look elsewhere."""
@@ -84,6 +100,15 @@ class _Workers(MPServer):
             self.main_loop_interrupt.clear()
             self.main_loop_interrupt.wait(self.drain_seconds)  # who asks again does not want to wait
         super().shutdown(exit_code)
+
+
+def _with_stops_held(start: Callable[[], None]) -> None:
+    """Python forgets the signals that reach a child before it knows that it is one: they have to wait outside."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    try:
+        start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @asynccontextmanager
