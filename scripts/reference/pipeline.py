@@ -1,6 +1,6 @@
 """pipeline.md: the steps of a call."""
 
-from groundwire.runtime.dispatcher import STEPS
+from groundwire.runtime.dispatcher import PIPELINE
 from scripts.reference.markdown import code, explain, page, table
 
 # Where it is decided, what it does, and how it can end the call.
@@ -54,7 +54,7 @@ WHAT = {
 
 
 def generate() -> str:
-    explain(STEPS, WHAT, "steps of the pipeline")
+    explain(PIPELINE, WHAT, "steps of the pipeline")
     return page(
         "The pipeline",
         "The steps that every call takes, in this order. A step that ends a call ends it with a result: the steps after "
@@ -63,7 +63,7 @@ def generate() -> str:
             ("", "step", "file", "what it does", "can end the call with"),
             (
                 (str(number), code(step), WHAT[step][0], WHAT[step][1], WHAT[step][2])
-                for number, step in enumerate(STEPS, 1)
+                for number, step in enumerate(PIPELINE, 1)
             ),
         ),
         "`replay` is only for calls that bring their own call id. The steps from `look_up` to `reserve` are skipped where "

@@ -132,7 +132,8 @@ class StaticFlags:
 class KillAt:
     """An `on_step` hook that kills its own process (SIGKILL) before the step runs, at the n-th time.
 
-    `tool` narrows it to calls of that name. The steps are those of the pipeline, from `replay` to `done`.
+    `tool` narrows it to calls of that name. The steps are those of the pipeline, from `replay` to `done`; all that is
+    checked before anything happens is one of them, `check`.
     """
 
     def __init__(self, step: str, *, nth: int = 1, tool: str | None = None) -> None:

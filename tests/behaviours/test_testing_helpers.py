@@ -124,7 +124,7 @@ async def test_a_fault_plan_keeps_the_steps_and_tells_every_fault():
     assert_ok(await runtime_for(act, on_step=plan).call("act", call_id="c1"))
     assert plan.reached == seen
     steps = [step for _, step in seen]
-    assert steps[:2] == ["replay", "resolve"]
+    assert steps[:2] == ["replay", "check"]
     assert steps[-5:] == ["invoke", "output", "settle", "intents", "done"]
     assert "reserve" in steps
 

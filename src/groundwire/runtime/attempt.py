@@ -11,13 +11,22 @@ from groundwire.runtime.clock import to_iso
 if TYPE_CHECKING:
     from groundwire.contracts.calls import ToolCall
     from groundwire.contracts.records import Charge, Confirmation, Effect
-    from groundwire.contracts.results import Evidence
+    from groundwire.contracts.results import Evidence, ToolResult
     from groundwire.runtime.surface import Entry
     from groundwire.runtime.turns import Turn
 
 Caller: TypeAlias = Literal["model", "api", "tool"]
 
 _NOTHING: JsonObject = {}
+
+
+class CallWaits(Exception):
+    """A model's call stays open until a person has decided; `result` is what it would be told now, and is none."""
+
+    def __init__(self, result: ToolResult, confirmation_id: str) -> None:
+        super().__init__(confirmation_id)
+        self.result = result
+        self.confirmation_id = confirmation_id
 
 
 class Attempt:

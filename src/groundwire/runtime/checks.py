@@ -1,11 +1,9 @@
-"""The first half of the pipeline: is this a call that may be made at all? Each check says why not, or nothing.
+"""The first half of the pipeline: is this a call that may be made at all?
 
-Synchronous and without a store. They fill in the attempt as they go.
+Synchronous and without a store. The checks fill in the attempt as they go.
 """
 
-from collections.abc import Callable
 from hashlib import sha256
-from typing import TypeAlias
 
 from groundwire.contracts.canonical import JsonObject, canonical_form, parse_json
 from groundwire.contracts.decisions import Allow, Deny
@@ -19,121 +17,129 @@ from groundwire.runtime.policies.trust import is_kept_from
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.validation import explain_faults, fold_integers
 
-Check: TypeAlias = Callable[[Attempt, Entry], Deny | None]
+CHECKS = ("resolve", "mask", "mode", "session", "size", "parse", "supply", "validate", "loop")
+"""In the order in which they are made. A denial leaves the name of its check in the attempt."""
 
 
-def resolve(attempt: Attempt) -> Entry | Deny:
-    """Comes before all others: they are about the tool that it finds."""
-    entry = attempt.entry = attempt.turn.find(attempt.name)
+def examine(attempt: Attempt) -> Entry | Deny:
+    """The tool of a call that may be made, or why it may not be.
+
+    Every call takes all of the checks, so they are no functions of their own; what only a denial needs is outside.
+    """
+    turn, caller = attempt.turn, attempt.caller
+    is_model = caller == "model"
+    attempt.step = "resolve"
+    entry = attempt.entry = turn.surface.found.get(attempt.name) or turn.find(attempt.name)
     if entry is None:
         attempt.operator = "no such tool in this registry version"
         return no_such_tool(attempt.name)
-    attempt.tool_id = entry.spec.tool_id
-    if attempt.parent is not None and attempt.parent.is_inside(entry.spec.tool_id):
-        return Deny(
-            type=ErrorType.LOOP_DETECTED,
-            detail=ErrorDetail.CYCLE,
-            message=f"{entry.spec.wire_name} is already running further up; a tool may not call itself.",
-        )
+    tool_id = attempt.tool_id = entry.tool_id
+    if attempt.parent is not None and attempt.parent.is_inside(tool_id):
+        return _cycle(entry)
+    if caller not in entry.callers or (is_model and tool_id in turn.masked):
+        return _hide(attempt, entry)
+    if not entry.in_mode:
+        return _stop(attempt, "mode", within_mode(entry.spec, turn.mode))
+    if turn.session is not None and turn.session.status != "active":
+        return _stop(attempt, "session", _SESSION_ENDED)
+    if is_model and turn.refusals >= turn.surface.max_refusals:
+        return _stop(attempt, "session", enough_refusals(turn.refusals, turn.surface.max_refusals))
+    if (denied := read_arguments(attempt, entry)) is not None:
+        return denied
+    if not entry.tool.validator.is_valid(attempt.arguments):
+        return _stop(attempt, "validate", explain_faults(entry.spec, entry.tool.validator, attempt.arguments))
+    if attempt.has_whole_floats:  # 2.0 is a whole number, and a handler wants 2
+        attempt.arguments = fold_integers(entry.spec.parameters, attempt.arguments)
+    if is_model:  # only models run in circles; an application that calls twice means it
+        identity = (tool_id, attempt.digest)
+        earlier = turn.repeats.get(identity, 0)
+        if (earlier or turn.empty_results or entry.limits.repeat_limit == 1) and (denied := _loop(attempt, entry)):
+            return denied
+        turn.repeats[identity] = earlier + 1
+        attempt.counted = True
     return entry
 
 
-def mask(attempt: Attempt, entry: Entry) -> Deny | None:
-    looped = attempt.caller == "model" and attempt.tool_id in attempt.turn.masked
-    if attempt.caller in entry.callers and not looped:
-        return None
-    attempt.operator = f"{entry.spec.tool_id} is {_why_masked(entry, looped=looped)}"
-    attempt.resolve(None)  # from here on nothing may show that there is such a tool
-    return no_such_tool(attempt.name)
-
-
-def mode(attempt: Attempt, entry: Entry) -> Deny | None:
-    if entry.in_mode:
-        return None
-    return _refusal(within_mode(entry.spec, attempt.turn.mode))
-
-
-def session(attempt: Attempt, _entry: Entry) -> Deny | None:
-    turn = attempt.turn
-    if turn.session is not None and turn.session.status != "active":
-        return Deny(type=ErrorType.SESSION_INACTIVE, message="This conversation has ended; no tool can be used in it.")
-    if attempt.caller == "model" and turn.refusals >= turn.surface.max_refusals:
-        return _refusal(enough_refusals(turn.refusals, turn.surface.max_refusals))
-    return None
-
-
-def size(attempt: Attempt, entry: Entry) -> Deny | None:
-    limit = entry.limits.max_args_bytes
+def read_arguments(attempt: Attempt, entry: Entry) -> Deny | None:
+    """Size, parse and supply: read the text, take the digest, name the effect, fill in what the executor supplies."""
     raw = attempt.raw
-    if len(raw) * 4 <= limit:  # no character takes more than four bytes
-        return None
-    return _refusal(within_argument_size(attempt.name, len(raw.encode("utf-8", "surrogatepass")), limit))
-
-
-def parse(attempt: Attempt, _entry: Entry) -> Deny | None:
+    # No character takes more than four bytes.
+    if len(raw) * 4 > entry.limits.max_args_bytes and (denied := _size(attempt, entry.limits.max_args_bytes)):
+        return denied
     try:
-        value = parse_json(attempt.raw)
+        arguments = parse_json(raw)
     except InvalidJson as error:
-        return Deny(
-            type=ErrorType.VALIDATION,
-            detail=ErrorDetail.TOO_DEEP if error.too_deep else ErrorDetail.INVALID_JSON,
-            message=f"The arguments of {attempt.name} are not valid JSON: {error.message}. Send one JSON object.",
-        )
-    if not isinstance(value, dict):
-        return Deny(
-            type=ErrorType.VALIDATION,
-            detail=ErrorDetail.NOT_AN_OBJECT,
-            message=f"The arguments of {attempt.name} must be one JSON object, such as {{}}, not {_kind(value)}.",
-        )
-    attempt.arguments = value
-    return None
-
-
-def supply(attempt: Attempt, entry: Entry) -> Deny | None:
-    """Fill in what the executor supplies. A model's value is overwritten and noted, a caller's must agree."""
-    supplied = entry.spec.policy.supplied
-    attempt.compared = (
-        compared_arguments(supplied, attempt.arguments, _named(attempt)) if supplied else attempt.arguments
-    )
+        return _stop(attempt, "parse", _not_json(attempt.name, error))
+    if not isinstance(arguments, dict):
+        return _stop(attempt, "parse", _not_an_object(attempt.name, arguments))
+    attempt.arguments = attempt.compared = arguments
+    if entry.supplied:
+        attempt.compared = compared_arguments(entry.supplied, arguments, _named(attempt))
     canonical, attempt.has_whole_floats = canonical_form(attempt.compared)
     attempt.digest = sha256(canonical).hexdigest()
     if entry.is_keyed or attempt.given_key is not None or entry.must_confirm(attempt.caller):
-        _assign_key(attempt, entry)
-    for name in supplied:
-        refusal = _supply_one(attempt, name)
-        if refusal is not None:
-            return refusal
+        attempt.key = _key_of(attempt, entry)
+    for name in entry.supplied:
+        if (mismatch := _supply_one(attempt, name)) is not None:
+            return _stop(attempt, "supply", mismatch)
     return None
 
 
-def validate(attempt: Attempt, entry: Entry) -> Deny | None:
-    if entry.tool.validator.is_valid(attempt.arguments):
-        if attempt.has_whole_floats:  # 2.0 is a whole number, and a handler wants 2
-            attempt.arguments = fold_integers(entry.spec.parameters, attempt.arguments)
-        return None
-    return explain_faults(entry.spec, entry.tool.validator, attempt.arguments)
+_SESSION_ENDED = Deny(
+    type=ErrorType.SESSION_INACTIVE, message="This conversation has ended; no tool can be used in it."
+)
 
 
-def loop(attempt: Attempt, entry: Entry) -> Deny | None:
-    """Only models run in circles; an application that calls twice means it. The last check: a call that passes counts."""
-    if attempt.caller != "model":
-        return None
-    turn, tool_id, name, limit = attempt.turn, attempt.tool_id, entry.spec.wire_name, entry.limits.repeat_limit
-    identity = (tool_id, attempt.digest)
-    earlier = turn.repeats.get(identity, 0)
-    if (earlier or limit == 1) and isinstance(decision := is_not_repeating(name, earlier, limit), Deny):
+def _stop(attempt: Attempt, step: str, decision: Allow | Deny) -> Deny:
+    assert isinstance(decision, Deny)  # noqa: S101 - for the type checker; nobody stops a call that is allowed
+    attempt.step = step
+    return decision
+
+
+def _cycle(entry: Entry) -> Deny:
+    return Deny(
+        type=ErrorType.LOOP_DETECTED,
+        detail=ErrorDetail.CYCLE,
+        message=f"{entry.spec.wire_name} is already running further up; a tool may not call itself.",
+    )
+
+
+def _hide(attempt: Attempt, entry: Entry) -> Deny:
+    looped = attempt.caller == "model" and attempt.tool_id in attempt.turn.masked
+    attempt.operator = f"{entry.tool_id} is {_why_masked(entry, looped=looped)}"
+    attempt.resolve(None)  # from here on nothing may show that there is such a tool
+    return _stop(attempt, "mask", no_such_tool(attempt.name))
+
+
+def _size(attempt: Attempt, limit: int) -> Deny | None:
+    decision = within_argument_size(attempt.name, len(attempt.raw.encode("utf-8", "surrogatepass")), limit)
+    return _stop(attempt, "size", decision) if isinstance(decision, Deny) else None
+
+
+def _not_json(name: str, error: InvalidJson) -> Deny:
+    return Deny(
+        type=ErrorType.VALIDATION,
+        detail=ErrorDetail.TOO_DEEP if error.too_deep else ErrorDetail.INVALID_JSON,
+        message=f"The arguments of {name} are not valid JSON: {error.message}. Send one JSON object.",
+    )
+
+
+def _not_an_object(name: str, value: object) -> Deny:
+    return Deny(
+        type=ErrorType.VALIDATION,
+        detail=ErrorDetail.NOT_AN_OBJECT,
+        message=f"The arguments of {name} must be one JSON object, such as {{}}, not {_kind(value)}.",
+    )
+
+
+def _loop(attempt: Attempt, entry: Entry) -> Deny | None:
+    turn, tool_id, name = attempt.turn, attempt.tool_id, entry.spec.wire_name
+    decision = is_not_repeating(name, turn.calls_of(tool_id, attempt.digest), entry.limits.repeat_limit)
+    if isinstance(decision, Deny):
         turn.note_loop(tool_id)
-        return decision
-    if empty_results := turn.empty_results.get(tool_id, 0):
-        decision = is_not_fruitless(name, empty_results, entry.limits.empty_limit)
-        if isinstance(decision, Deny):
-            return decision
-    turn.repeats[identity] = earlier + 1
-    attempt.counted = True
-    return None
-
-
-CHECKS: tuple[Check, ...] = (mask, mode, session, size, parse, supply, validate, loop)
+        return _stop(attempt, "loop", decision)
+    decision = is_not_fruitless(name, turn.empty_results.get(tool_id, 0), entry.limits.empty_limit)
+    return _stop(attempt, "loop", decision) if isinstance(decision, Deny) else None
 
 
 def _why_masked(entry: Entry, *, looped: bool) -> str:
@@ -146,23 +152,18 @@ def _why_masked(entry: Entry, *, looped: bool) -> str:
     return "not offered to models"
 
 
-def _refusal(decision: Allow | Deny) -> Deny | None:
-    return decision if isinstance(decision, Deny) else None
-
-
-def _assign_key(attempt: Attempt, entry: Entry) -> None:
-    """Name the effect: by the caller, by the tool that it serves, or by the tool's own scope."""
-    turn = attempt.turn
+def _key_of(attempt: Attempt, entry: Entry) -> str:
+    """The name of the effect: by the caller, by the tool that it serves, or by the tool's own scope."""
+    turn, parent = attempt.turn, attempt.parent
     if attempt.given_key is not None:
-        attempt.key = caller_key(attempt.given_key)
-    elif attempt.parent is not None and attempt.parent.key and entry.spec.policy.scope in ("run", "call"):
-        parent = attempt.parent
-        attempt.key = nested_key(parent.tool_id, parent.key, entry.spec.tool_id, attempt.digest)
-    elif not entry.is_action and not entry.limits.confirm:  # asked for want of trust: two looks are two questions
-        attempt.key = joined("call", turn.conversation_id, attempt.call_id)
-    elif turn.run_id or attempt.parent is not None:
+        return caller_key(attempt.given_key)
+    if parent is not None and parent.key and entry.spec.policy.scope in ("run", "call"):
+        return nested_key(parent.tool_id, parent.key, entry.tool_id, attempt.digest)
+    if not entry.is_action and not entry.limits.confirm:  # asked for want of trust: two looks are two questions
+        return joined("call", turn.conversation_id, attempt.call_id)
+    if turn.run_id or parent is not None:
         is_named = isinstance(entry.spec.policy.scope, str)
-        attempt.key = effect_key(
+        return effect_key(
             entry.spec,
             attempt.arguments if is_named else _scoped(attempt, entry),
             attempt.digest,
@@ -170,9 +171,8 @@ def _assign_key(attempt: Attempt, entry: Entry) -> None:
             session_id=turn.conversation_id,
             call_id=attempt.call_id,
         )
-    else:  # a call outside a run, without a key, is meant to happen each time
-        attempt.key = joined("once", turn.session_id, attempt.call_id)
-        attempt.is_fresh = not attempt.given_id
+    attempt.is_fresh = not attempt.given_id  # a call outside a run, without a key, is meant to happen each time
+    return joined("once", turn.session_id, attempt.call_id)
 
 
 def _named(attempt: Attempt) -> JsonObject:
@@ -184,7 +184,7 @@ def _named(attempt: Attempt) -> JsonObject:
 def _scoped(attempt: Attempt, entry: Entry) -> JsonObject:
     """The arguments that a scope names: with the values that the executor will supply, not a model's own."""
     values = dict(attempt.arguments)
-    for name in entry.spec.policy.supplied:
+    for name in entry.supplied:
         if attempt.caller == "model" or name not in values:
             values[name] = attempt.supplied(name)
     return values

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from functools import wraps
 from typing import Any
 
 from groundwire.contracts.calls import ToolCall
@@ -20,9 +19,9 @@ from groundwire.contracts.records import CallRecord
 from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.texts import NAME_CHARS, storable
 from groundwire.registry import Handler
-from groundwire.runtime.attempt import Attempt
+from groundwire.runtime.attempt import Attempt, CallWaits
 from groundwire.runtime.background import BackgroundTools, handle_of
-from groundwire.runtime.checks import CHECKS, Check, parse, resolve, size, supply
+from groundwire.runtime.checks import CHECKS, examine, read_arguments
 from groundwire.runtime.context import Context
 from groundwire.runtime.finishing import see_through
 from groundwire.runtime.gatekeeper import GATES, Gatekeeper, Reconciled, Verdict
@@ -39,14 +38,11 @@ from groundwire.runtime.watching import watch_call
 StepHook = Callable[[str, Attempt], None]
 """Told before each step. Crash tests kill the process there, the benchmark reads the time."""
 
-STEPS = (
-    "replay",
-    "resolve",
-    *(check.__name__ for check in CHECKS),
-    *GATES,
-    *("invoke", "output", "settle", "intents", "done"),
-)
-"""The pipeline. Settling writes the effect, the call, its audit record and its counts in one transaction."""
+_LAST = ("invoke", "output", "settle", "intents", "done")
+PIPELINE = ("replay", *CHECKS, *GATES, *_LAST)
+"""In this order. Settling writes the effect, the call, its audit record and its counts in one transaction."""
+STEPS = ("replay", "check", *GATES, *_LAST)
+"""What a hook is told of: nothing can come between two checks, so they are one step."""
 
 
 class Dispatcher:
@@ -74,7 +70,6 @@ class Dispatcher:
         self._background = background
         self._on_step = on_step
         self._telemetry = telemetry
-        self._checks = CHECKS if on_step is None else [_told(check, on_step) for check in CHECKS]
         self._gates = {name: getattr(gatekeeper, name) for name in GATES}
         self.resources = resources
 
@@ -84,22 +79,28 @@ class Dispatcher:
         return work if self._telemetry is None else watch_call(self._telemetry, attempt, work)
 
     async def dispatch(self, attempt: Attempt) -> ToolResult:
-        """One call, one result, in the order of STEPS."""
+        """One call, one result, in the order of the pipeline."""
         attempt.started, attempt.started_at = self._clock.monotonic(), self._clock.now()
-        turn = attempt.turn
+        turn, call_id, hook = attempt.turn, attempt.call_id, self._on_step
         if turn.on_event is not None:
             turn.emit(CallStarted(call=attempt.call))
-        while attempt.given_id and (running := turn.open.get(attempt.call_id)) is not None:
+        while attempt.given_id and (running := turn.open.get(call_id)) is not None:
             await running.wait()
-        turn.open[attempt.call_id] = attempt
+        turn.open[call_id] = attempt
         try:
             if attempt.given_id:
-                attempt.step = "replay"
-                if self._on_step is not None:
-                    self._on_step("replay", attempt)
-                if turn.may_have_closed(attempt.call_id) and (earlier := await self._replay(attempt)) is not None:
-                    return earlier
-            return await self._carry(attempt)
+                if hook is not None:
+                    hook("replay", attempt)
+                if not turn.is_new or call_id in turn.closed:
+                    attempt.step = "replay"
+                    if (earlier := await self._replay(attempt)) is not None:
+                        return earlier
+            if hook is not None:
+                hook("check", attempt)
+            entry = examine(attempt)
+            if isinstance(entry, Deny):
+                return await self._recorder.refuse(attempt, entry)
+            return await self._carry(attempt, entry)
         except asyncio.CancelledError:
             result = await self._recorder.close_cancelled(attempt)
             if result is None or not attempt.cancel_requested or attempt.task is None:
@@ -107,25 +108,16 @@ class Dispatcher:
             attempt.task.uncancel()
             return result
         finally:
-            turn.open.pop(attempt.call_id, None)
+            turn.open.pop(call_id, None)
             if attempt.effect is not None:
                 self._ledger.let_go(attempt)
             if attempt.ended is not None:
                 attempt.finish()
 
-    async def _carry(self, attempt: Attempt) -> ToolResult:
+    async def _carry(self, attempt: Attempt, entry: Entry) -> ToolResult:
+        """A call that may be made: may it be made now? Then make it."""
         hook = self._on_step
-        attempt.step = "resolve"
-        if hook is not None:
-            hook("resolve", attempt)
-        entry = resolve(attempt)
-        if not isinstance(entry, Entry):
-            return await self._recorder.refuse(attempt, entry)
         try:
-            for check in self._checks:
-                if (denied := check(attempt, entry)) is not None:
-                    attempt.step = check.__name__
-                    return await self._recorder.refuse(attempt, denied)
             handler = entry.tool.handler()
         except RegistryError as error:
             return await self._recorder.refuse(attempt, _no_handler(attempt.name, error))
@@ -140,8 +132,9 @@ class Dispatcher:
                         continue
                 attempt.step = name
                 if (verdict := await self._gates[name](attempt, entry, handler, context)) is not None:
-                    if attempt.is_waiting and isinstance(verdict, Deny):
-                        return self._recorder.leave_open(attempt, verdict)
+                    if attempt.is_waiting and attempt.confirmation is not None and isinstance(verdict, Deny):
+                        open_result = self._recorder.leave_open(attempt, verdict)
+                        raise CallWaits(open_result, attempt.confirmation.confirmation_id)
                     return await self._end_early(attempt, entry, verdict)
         if entry.is_background and self._background is not None:
             return await see_through(self._defer(attempt, self._background))
@@ -196,7 +189,9 @@ class Dispatcher:
             self._on_step("invoke", attempt)
         if attempt.effect is not None and not self._ledger.holds_lease(attempt):
             return await self._recorder.refuse(attempt, _lease_lost(attempt.name))
-        outcome = await invoke(attempt, handler, context, self._threads)
+        outcome = invoke(attempt, entry, handler, context, self._threads)
+        if not isinstance(outcome, Outcome):
+            outcome = await outcome
         try:
             return await self._settle(attempt, entry, outcome)
         except GroundwireError:
@@ -274,15 +269,6 @@ class Dispatcher:
         return await self._recorder.refuse(attempt, _duplicate_id(attempt.call_id), is_same_call=True)
 
 
-def _told(check: Check, hook: StepHook) -> Check:
-    @wraps(check)
-    def told(attempt: Attempt, entry: Entry) -> Deny | None:
-        hook(check.__name__, attempt)
-        return check(attempt, entry)
-
-    return told
-
-
 def _asks_the_same(attempt: Attempt, record: CallRecord) -> bool:
     """Whether a call is the one recorded under its id, whatever policy would say of it today."""
     entry = attempt.turn.find(attempt.name)
@@ -291,8 +277,7 @@ def _asks_the_same(attempt: Attempt, record: CallRecord) -> bool:
     if attempt.raw == record.raw:
         return True
     attempt.resolve(entry)
-    if entry is not None and size(attempt, entry) is None and parse(attempt, entry) is None:
-        supply(attempt, entry)
+    if entry is not None and read_arguments(attempt, entry) is None:
         attempt.warnings = ()
     return input_hash(attempt) == record.input_digest
 

@@ -28,6 +28,7 @@ from groundwire.runtime.validation import path_of
 
 if TYPE_CHECKING:
     from groundwire.runtime.attempt import Attempt
+    from groundwire.runtime.surface import Entry
 
 log = logging.getLogger("groundwire")
 
@@ -59,10 +60,10 @@ class Outcome(Struct, eq=False):
     spills: bool = False
 
 
-async def invoke(attempt: Attempt, handler: Handler, context: Context | None, threads: DaemonThreads) -> Outcome:
-    """Run the handler under its hard limit. Never raises, except when the whole task is cancelled."""
-    entry = attempt.entry
-    assert entry is not None  # noqa: S101 - for the type checker; the pipeline resolved it
+def invoke(
+    attempt: Attempt, entry: Entry, handler: Handler, context: Context | None, threads: DaemonThreads
+) -> Outcome | Coroutine[Any, Any, Outcome]:
+    """Run the handler under its hard limit: how it ended, or how it will. Raises only when the whole task is cancelled."""
     arguments: dict[str, Any] = attempt.arguments
     try:
         if handler.convert is not None:
@@ -86,26 +87,40 @@ async def invoke(attempt: Attempt, handler: Handler, context: Context | None, th
             waited_for = coroutine.send(None)
         except StopIteration as finished:  # it never waits: no other task and no limit could come between
             return Outcome(finished.value)
+        return _go_on(attempt, entry, coroutine, waited_for)
+    except BaseException as error:  # noqa: BLE001 - the boundary to code that is not ours
+        return _ended_by(error, attempt, entry)
+
+
+async def _go_on(attempt: Attempt, entry: Entry, coroutine: Coroutine[Any, Any, Any], waited_for: Any) -> Outcome:
+    try:
         return Outcome(await go_on_limited(coroutine, waited_for, entry.limits.hard_ms / 1000, attempt))
-    except ToolError as error:
-        try:
-            return _declared_failure(error, attempt)
-        except ValueError:  # its type was changed to something that is none
+    except BaseException as error:  # noqa: BLE001 - as above
+        return _ended_by(error, attempt, entry)
+
+
+def _ended_by(error: BaseException, attempt: Attempt, entry: Entry) -> Outcome:
+    """What an exception says of the handler that it left; or the exception itself, where it is not about the handler."""
+    match error:
+        case ToolError():
+            try:
+                return _declared_failure(error, attempt)
+            except ValueError:  # its type was changed to something that is none
+                return crashed(attempt)
+        case ArgumentFault():
+            return _bad_value(attempt, error)
+        case TimeLimitReached():
+            return _cut_off(attempt, ErrorType.TIMEOUT, f"{attempt.name} took longer than {entry.limits.hard_ms} ms.")
+        case Interrupted():
+            return _cut_off(attempt, ErrorType.CANCELLED, f"{attempt.name} was cancelled.")
+        case asyncio.CancelledError() if attempt.is_being_cancelled():
+            raise error
+        case asyncio.CancelledError():
+            return _crash(attempt, "the handler raised CancelledError by itself")
+        case KeyboardInterrupt() | GeneratorExit():
+            raise error
+        case _:
             return crashed(attempt)
-    except ArgumentFault as fault:
-        return _bad_value(attempt, fault)
-    except TimeLimitReached:
-        return _cut_off(attempt, ErrorType.TIMEOUT, f"{attempt.name} took longer than {entry.limits.hard_ms} ms.")
-    except Interrupted:
-        return _cut_off(attempt, ErrorType.CANCELLED, f"{attempt.name} was cancelled.")
-    except asyncio.CancelledError:
-        if attempt.is_being_cancelled():
-            raise
-        return _crash(attempt, "the handler raised CancelledError by itself")
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
-    except BaseException:  # noqa: BLE001 - the boundary to code that is not ours
-        return crashed(attempt)
 
 
 async def _in_thread(attempt: Attempt, threads: DaemonThreads, function: Callable[[], Any]) -> Any:

@@ -65,9 +65,11 @@ class Ledger:
         self._store = store
         self._clock = clock
         self._ids = ids
-        self._times = times
+        self._lease_seconds = times.lease_seconds
+        self._wait_seconds = times.wait_seconds
         self._owner = ids.new("own")
-        self._held: dict[tuple[str, str, str], Attempt] = {}
+        self._held: dict[str, Attempt] = {}
+        """The attempts that have a reservation, by the ids of their effects."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_loop: asyncio.AbstractEventLoop | None = None
         self._renewal: asyncio.Task[None] | None = None
@@ -81,16 +83,17 @@ class Ledger:
         """Take the key, the approval and the stored budgets together, where there are any."""
         if not attempt.key and not attempt.charges:
             return None
+        turn, confirmation = attempt.turn, attempt.confirmation
         while True:
-            now, appending = self._clock.now(), attempt.turn.take_entries()
+            now = self._clock.now()
             effect = self._new_effect(attempt, now) if attempt.key and attempt.effect is None else None
             outcome = await self._store.reserve(
                 Reservation(
-                    tenant=attempt.turn.tenant,
+                    tenant=turn.tenant,
                     effect=effect,
-                    confirmation_id=attempt.confirmation.confirmation_id if attempt.confirmation else "",
+                    confirmation_id="" if confirmation is None else confirmation.confirmation_id,
                     charges=attempt.charges,
-                    appending=appending,
+                    appending=turn.take_entries(),
                     now=now,
                 )
             )
@@ -108,7 +111,7 @@ class Ledger:
                 case NotApproved():
                     return _not_approved(attempt.name)
                 case Overtaken():
-                    raise run_overtaken(attempt.turn.run_id)
+                    raise run_overtaken(turn.run_id)
 
     def holds_lease(self, attempt: Attempt) -> bool:
         return attempt.effect is None or self._clock.now() < attempt.lease_until
@@ -135,7 +138,7 @@ class Ledger:
         """The attempt ended; whoever waits in this process may look again."""
         effect, attempt.effect = attempt.effect, None
         if effect is not None:
-            self._held.pop((effect.tenant, effect.tool, effect.key), None)
+            self._held.pop(effect.effect_id, None)
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -143,17 +146,17 @@ class Ledger:
             self._timer = None
 
     def _new_effect(self, attempt: Attempt, now: float) -> Effect:
-        effect_id = self._ids.new("eff")
+        turn, effect_id = attempt.turn, self._ids.new("eff")
         return Effect(
             effect_id=effect_id,
-            tenant=attempt.turn.tenant,
+            tenant=turn.tenant,
             tool=attempt.tool_id,
             key=attempt.key,
             input_digest=attempt.digest,
             owner=self._owner,
             attempt=effect_id,
-            lease_until=now + self._times.lease_seconds,
-            session_id=attempt.turn.session_id,
+            lease_until=now + self._lease_seconds,
+            session_id=turn.session_id,
             call_id=attempt.call_id,
             raw=attempt.raw,
             created_at=now,
@@ -161,13 +164,13 @@ class Ledger:
         )
 
     def _hold(self, attempt: Attempt, effect: Effect) -> None:
-        # Asking for the running loop is a system call in CPython 3.11; the task knows it.
-        loop = asyncio.get_running_loop() if attempt.task is None else attempt.task.get_loop()
+        # Asking for the running loop is a system call in CPython 3.11; a run knows it.
+        loop = attempt.turn.loop or asyncio.get_running_loop()
         attempt.effect, attempt.lease_until, attempt.loop = effect, effect.lease_until, loop
-        self._held[effect.tenant, effect.tool, effect.key] = attempt
+        self._held[effect.effect_id] = attempt
         if self._timer is None or self._timer_loop is not loop:
             self._timer_loop = loop
-            self._timer = loop.call_later(self._times.lease_seconds / 3, self._renew_held)
+            self._timer = loop.call_later(self._lease_seconds / 3, self._renew_held)
 
     def _renew_held(self) -> None:
         """Keep every reservation of this process alive, as long as it has any."""
@@ -175,23 +178,24 @@ class Ledger:
         if self._held:
             loop = asyncio.get_running_loop()
             self._renewal = loop.create_task(self._renew(dict(self._held)))
-            self._timer = loop.call_later(self._times.lease_seconds / 3, self._renew_held)
+            self._timer = loop.call_later(self._lease_seconds / 3, self._renew_held)
 
-    async def _renew(self, held: dict[tuple[str, str, str], Attempt]) -> None:
+    async def _renew(self, held: dict[str, Attempt]) -> None:
         now = self._clock.now()
-        until = now + self._times.lease_seconds
+        until = now + self._lease_seconds
+        keys = {effect.effect_id: key_of(effect) for attempt in held.values() if (effect := attempt.effect) is not None}
         try:
-            renewed = await self._store.renew_leases(self._owner, list(held), now=now, lease_until=until)
+            renewed = await self._store.renew_leases(self._owner, list(keys.values()), now=now, lease_until=until)
         except StoreError as error:
             log.warning("leases could not be renewed: %s", error)
             return
-        for key, attempt in held.items():
+        for effect_id, key in keys.items():
             # Fewer than asked for: some have ended in the meantime, or were lost. Which ones, only the store knows.
-            if renewed >= len(held) or await self._is_renewed(key, attempt, now, until):
-                attempt.lease_until = until
+            if renewed >= len(keys) or await self._is_renewed(effect_id, key, now, until):
+                held[effect_id].lease_until = until
 
-    async def _is_renewed(self, key: tuple[str, str, str], attempt: Attempt, now: float, until: float) -> bool:
-        if self._held.get(key) is not attempt:
+    async def _is_renewed(self, effect_id: str, key: tuple[str, str, str], now: float, until: float) -> bool:
+        if effect_id not in self._held:
             return False
         found = await self._store.find_effect(*key, now=now)
         return found is not None and found.owner == self._owner and found.lease_until >= until
@@ -220,22 +224,27 @@ class Ledger:
 
     async def _await_settlement(self, attempt: Attempt, effect: Effect, *, can_reconcile: bool) -> Verdict:
         """Another call has this key in flight: wait for its end, then judge again."""
-        deadline = self._clock.monotonic() + self._times.wait_seconds
+        deadline = self._clock.monotonic() + self._wait_seconds
         pause = FIRST_POLL
-        identity = (effect.tenant, effect.tool, effect.key)
         while (left := deadline - self._clock.monotonic()) > 0:
-            held_here = self._held.get(identity)
+            held_here = self._held.get(effect.effect_id)
             if held_here is not None and held_here.loop is asyncio.get_running_loop():
                 await held_here.wait(left)
             else:
                 await self._clock.sleep(min(pause, left))
                 pause = min(pause * 2, LAST_POLL)
-            found = await self._store.find_effect(*identity, now=self._clock.now())
+            found = await self._store.find_effect(*key_of(effect), now=self._clock.now())
             if found is None:
                 return None
             if found.status is not EffectStatus.RESERVED:
                 return await self._resolve(attempt, found, can_reconcile=can_reconcile)
+            effect = found
         return _in_flight(attempt.name)
+
+
+def key_of(effect: Effect) -> tuple[str, str, str]:
+    """What a store knows an effect by."""
+    return effect.tenant, effect.tool, effect.key
 
 
 def _is_repeatable(attempt: Attempt) -> bool:

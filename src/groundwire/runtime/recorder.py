@@ -103,15 +103,19 @@ class Recorder:
             attempt.operator = output.operator
         if output.spills:
             await self._spill(attempt, output)
-        remarks = self._remarks(attempt, entry, output, duration)
-        result = ToolResult(
-            ok=not output.errors,
-            data=output.data,
-            errors=output.errors,
-            warnings=attempt.warnings + output.warnings + remarks,
-            intents=output.intents,
-            meta=meta_of(attempt, duration, replayed=reconciled, details=output.details),
-        )
+        warnings = attempt.warnings + output.warnings + self._remarks(attempt, entry, output, duration)
+        meta = meta_of(attempt, duration, replayed=reconciled, details=output.details)
+        if output.errors or warnings or output.intents:
+            result = ToolResult(
+                ok=not output.errors,
+                data=output.data,
+                errors=output.errors,
+                warnings=warnings,
+                intents=output.intents,
+                meta=meta,
+            )
+        else:
+            result = ToolResult(ok=True, data=output.data, meta=meta)
         attempt.turn.refusals = 0
         ending = Ending(self._write_down, attempt, result, "reconciled" if reconciled else "executed", output.body)
         if attempt.effect is not None or output.intents or output.details:

@@ -199,19 +199,24 @@ class Runtime:
         """The same, with nothing to wait for where nothing was wished for."""
         return self.apply_intents(turn) if turn.intents else None
 
-    async def carry(self, turn: Turn, call: ToolCall) -> tuple[ToolResult, Confirmation | None]:
-        """A model's call inside a turn. With an approval, it waits for that one: the call is open, the result is none."""
-        edited = await self._edited(turn, call.call_id) if turn.awaited else None
-        if edited is None:
-            attempt = Attempt(turn, kept_call(call), "model", given_id=True)
-        else:
+    def carry(self, turn: Turn, call: ToolCall) -> Coroutine[Any, Any, ToolResult]:
+        """A model's call inside a turn. CallWaits where it needs a person's agreement, and the turn pauses for that."""
+        if turn.awaited:
+            return self._carry_awaited(turn, call)
+        attempt = Attempt(turn, kept_call(call), "model", given_id=True)
+        attempt.task = asyncio.current_task(turn.loop)
+        return self._dispatcher.start(attempt)
+
+    async def _carry_awaited(self, turn: Turn, call: ToolCall) -> ToolResult:
+        edited = await self._edited(turn, call.call_id)
+        if edited is not None:
             call = msgspec.structs.replace(call, raw=raw_of(edited), arguments=None)
-            attempt = Attempt(turn, kept_call(call), "model", given_id=True)
+        attempt = Attempt(turn, kept_call(call), "model", given_id=True)
+        if edited is not None:
             attempt.is_edited = True
             attempt.warn(f"The arguments were changed by the person who agreed, to {clip(attempt.raw, EDIT_CHARS)}.")
         attempt.task = asyncio.current_task(turn.loop)
-        result = await self._dispatcher.start(attempt)
-        return result, attempt.confirmation if attempt.is_waiting else None
+        return await self._dispatcher.start(attempt)
 
     async def _edited(self, turn: Turn, call_id: str) -> JsonObject | None:
         """The arguments of the question that a call waited for, if they are a person's and not the model's."""

@@ -32,7 +32,9 @@ class Entry:
         "limits",
         "spec",
         "stored_budgets",
+        "supplied",
         "tool",
+        "tool_id",
         "trusted",
         "turn_budgets",
     )
@@ -40,6 +42,8 @@ class Entry:
     def __init__(self, tool: Tool, *, mode: str, allowed: bool, limits: Limits, trusted: Trusted | None = None) -> None:
         self.tool = tool
         self.spec: ToolSpec = tool.spec
+        self.tool_id = self.spec.tool_id
+        self.supplied = self.spec.policy.supplied
         self.allowed = allowed
         self.trusted = trusted
         """How far the run's model is trusted with it; None where nobody judges that."""

@@ -81,44 +81,49 @@ class MemoryStore(MemorySessions, MemoryConfirmations, MemoryKeys):
     # Effects
 
     async def reserve(self, reservation: Reservation) -> ReserveOutcome:
-        with self._lock:
-            return self._reserve(reservation)
-
-    def _reserve(self, reservation: Reservation) -> ReserveOutcome:
         effect, now, appending = reservation.effect, reservation.now, reservation.appending
-        if appending is not None and not self._runs.append(appending.run, appending.entries):
-            return Overtaken()
-        if effect is not None:
-            held = self._effects.look_up((effect.tenant, effect.tool, effect.key), now)
-            if held is not None:
-                if (held.status, held.attempt) == (EffectStatus.RESERVED, effect.attempt):
-                    return _RESERVED
-                if not (reservation.takeover and held.status == EffectStatus.UNKNOWN):
-                    return Taken(effect=held)
+        with self._lock:
+            if appending is not None and not self._runs.append(appending.run, appending.entries):
+                return Overtaken()
+            if effect is not None:
+                held = self._effects.look_up((effect.tenant, effect.tool, effect.key), now)
+                if held is not None:
+                    if (held.status, held.attempt) == (EffectStatus.RESERVED, effect.attempt):
+                        return _RESERVED
+                    if not (reservation.takeover and held.status == EffectStatus.UNKNOWN):
+                        return Taken(effect=held)
+            if (reservation.confirmation_id or reservation.charges) and (refusal := self._take(reservation)):
+                return refusal
+            if effect is not None:
+                self._effects.put(effect)
+            return _RESERVED
+
+    def _take(self, reservation: Reservation) -> NotApproved | OverBudget | None:
+        """The approval and the charges of a reservation, or none of them."""
         approval: Confirmation | None = None
         if reservation.confirmation_id:
-            approval = self._approval(reservation.tenant, reservation.confirmation_id, now)
+            approval = self._approval(reservation.tenant, reservation.confirmation_id, reservation.now)
             if approval is None:
                 return NotApproved()
         if reservation.charges and (over := self._charge(reservation.tenant, reservation.charges)):
             return over
         if approval is not None:
             self._spend(approval)
-        if effect is not None:
-            self._effects.put(effect)
-        return _RESERVED
+        return None
 
     async def find_effect(self, tenant: str, tool: str, key: str, *, now: float) -> Effect | None:
         return self._effects.look_up((tenant, tool, key), now)
 
     async def close(self, end: CallEnd) -> bool:
         with self._lock:
-            end = self._charged(end)
+            if end.charges:
+                end = self._charged(end)
             if isinstance(end, Closing):
                 self._records.add(end)  # whoever has made it hears at once if it cannot be stored
             else:
                 self._records.note(end)
-            return end.transition is None or self._effects.apply(end.transition)
+            transition = end.transition
+            return transition is None or self._effects.apply(transition)
 
     async def renew_leases(
         self, owner: str, keys: Sequence[tuple[str, str, str]], *, now: float, lease_until: float
@@ -162,7 +167,7 @@ class MemoryStore(MemorySessions, MemoryConfirmations, MemoryKeys):
 
     def enqueue(self, end: CallEnd) -> None:
         with self._lock:
-            self._records.note(self._charged(end))
+            self._records.note(self._charged(end) if end.charges else end)
 
     async def flush(self) -> AuditHead:
         with self._lock:
@@ -276,8 +281,6 @@ class MemoryStore(MemorySessions, MemoryConfirmations, MemoryKeys):
 
     def _charged(self, end: CallEnd) -> CallEnd:
         """The next call's budget must see what this one has spent."""
-        if not end.charges:
-            return end
         closing = end.closing()
         self._count(closing.entry.tenant, closing.charges)
         return closing

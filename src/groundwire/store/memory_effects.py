@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from groundwire.contracts.records import Effect, EffectStatus, Transition
 from groundwire.store.rules import accepts, is_lapsed, lapsed
@@ -45,7 +45,7 @@ class MemoryEffects:
             and effect.lease_until > now
         ]
         for effect in held:
-            self.put(msgspec.structs.replace(effect, lease_until=lease_until, updated_at=now))
+            self.put(replace(effect, lease_until=lease_until, updated_at=now))
         return len(held)
 
     def lapse(self, tenant: str, now: float) -> None:
@@ -58,22 +58,23 @@ class MemoryEffects:
         effect = self._effects.get(key)
         if effect is None or not accepts(effect, transition):
             return False
-        self.become(key, effect, transition, by="")
+        self.become(key, effect, transition)
         return True
 
-    def become(self, key: Key, effect: Effect, transition: Transition, *, by: str) -> None:
-        if transition.status is None:
+    def become(self, key: Key, effect: Effect, transition: Transition, by: str = "") -> None:
+        status = transition.status
+        if status is None:
             del self._effects[key]
             return
-        self._effects[key] = msgspec.structs.replace(
+        self._effects[key] = replace(
             effect,
-            status=transition.status,
+            status=status,
             result=transition.result,
             note=transition.note,
             decided_by=by,
             updated_at=transition.now,
         )
-        if transition.status == EffectStatus.SETTLED:
+        if status is EffectStatus.SETTLED:
             self._settled += 1
             if self._settled > self._max_settled:
                 self._drop(list(islice(self._settled_keys(), self._max_settled // 10)))

@@ -31,7 +31,7 @@ RUN_CHANGES = ("turn", "model", "outcome", "text", "entries", "updated_at")
 
 def is_lapsed(effect: Effect, now: float) -> bool:
     """Whether the owner stopped renewing, so that nobody knows how the call ended."""
-    return effect.status == EffectStatus.RESERVED and effect.lease_until <= now
+    return effect.status is EffectStatus.RESERVED and effect.lease_until <= now
 
 
 def lapsed(effect: Effect) -> Effect:
@@ -48,7 +48,7 @@ def is_approved(confirmation: Confirmation, now: float) -> bool:
 
 def accepts(effect: Effect, transition: Transition) -> bool:
     """Whether the reservation that `transition` ends is still the one that holds the key."""
-    return effect.status != EffectStatus.SETTLED and effect.attempt == transition.attempt and not effect.decided_by
+    return effect.status is not EffectStatus.SETTLED and effect.attempt == transition.attempt and not effect.decided_by
 
 
 def retention_entry(entry: AuditEntry, removed_to: AuditHead, count: int) -> AuditEntry:

@@ -7,28 +7,28 @@ from typing import Any, TypeAlias
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.messages import CallItem, ResultItem
 from groundwire.contracts.projections import model_view, result_item
-from groundwire.contracts.records import Confirmation
 from groundwire.contracts.results import ToolResult
+from groundwire.runtime.attempt import CallWaits
 from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.transforms import apply_to_call, apply_to_envelope
 from groundwire.runtime.turns import Turn
 
-Carried: TypeAlias = tuple[ToolResult, Confirmation | None]
-"""The result of a call; or what it waits for, and then the result is none."""
-Execute: TypeAlias = Callable[[Turn, ToolCall], Awaitable[Carried]]
+Execute: TypeAlias = Callable[[Turn, ToolCall], Awaitable[ToolResult]]
+"""Gives the result of a call, or raises CallWaits."""
 
 
 class Batch:
-    """The calls of one reply, and what became of them: None for one that was not begun.
+    """The calls of one reply, their results, and the approvals that some wait for. One that was not begun has neither.
 
     `is_unguarded`: nothing but its reservation stands between each call and what it does.
     """
 
-    __slots__ = ("actions", "calls", "done", "is_unguarded", "others")
+    __slots__ = ("actions", "calls", "is_unguarded", "others", "results", "waiting")
 
     def __init__(self, turn: Turn, calls: Sequence[CallItem]) -> None:
         self.calls = calls
-        self.done: list[Carried | None] = [None] * len(calls)
+        self.results: list[ToolResult | None] = [None] * len(calls)
+        self.waiting: dict[str, str] = {}
         self.actions: list[int] = []
         self.others: list[int] = []
         is_guarded = False
@@ -54,8 +54,10 @@ async def _one_by_one(execute: Execute, turn: Turn, batch: Batch, places: Iterab
         call = batch.calls[place].call
         if settings.tool_call_transforms:
             call = _corrected(call, turn, settings)
-        carried = batch.done[place] = await execute(turn, call)
-        if carried[1] is not None:
+        try:
+            batch.results[place] = await execute(turn, call)
+        except CallWaits as waits:
+            batch.waiting[batch.calls[place].call.call_id] = waits.confirmation_id
             return
 
 

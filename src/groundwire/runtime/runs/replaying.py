@@ -21,13 +21,13 @@ from groundwire.contracts.replies import Usage
 from groundwire.contracts.results import ToolResult, decode_result
 from groundwire.contracts.runs import Outcome, Run
 from groundwire.runtime.arguments import kept_id
-from groundwire.runtime.runs.carrying import Carried
+from groundwire.runtime.attempt import CallWaits
 from groundwire.runtime.runs.comparing import Difference, call_key, compare_exactly, compare_steps, read_raw
 from groundwire.runtime.runs.history import begin_run, load_run
 from groundwire.runtime.runs.options import RunOptions, WhoAnswers
 from groundwire.runtime.runs.runner import Price, Runner, no_price
 from groundwire.runtime.runs.state import RunState
-from groundwire.runtime.runs.tapes import Tape, awaited, not_recorded, read_shown
+from groundwire.runtime.runs.tapes import Tape, not_recorded, read_shown
 from groundwire.runtime.runs.traces import Asked, Trace, trace_of
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.spill import READ_TOOL, reading_tool
@@ -139,21 +139,21 @@ class RecordedResults:
             for asked in step.asked:
                 self._add(asked, records.pop(kept_id(asked.call.call_id), None))
 
-    async def execute(self, turn: Turn, call: ToolCall) -> Carried:
+    async def execute(self, turn: Turn, call: ToolCall) -> ToolResult:
         found = self._take(call)
         if found is None:
             self.missing.append(call)
             if self._execute:
                 return await self._runtime.carry(turn, call)
             turn.refusals += 1
-            return not_recorded(call), None
+            return not_recorded(call)
         if found.result is None:
-            return not_recorded(call), awaited(call, found.approval)
+            raise CallWaits(not_recorded(call), found.approval)
         if found.record is not None:
             turn.rebuild([found.record], decode_result)
         if found.result.meta.spilled:
             turn.offer_extra(READ_TOOL, lambda: reading_tool(self._runtime.store))
-        return found.result, None
+        return found.result
 
     def _add(self, asked: Asked, record: CallRecord | None) -> None:
         """Under the arguments of the model, and under those that were carried out: corrected, or changed by a person."""

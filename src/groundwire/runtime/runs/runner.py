@@ -277,18 +277,16 @@ class Runner:
         await carry_out(self._execute, turn, batch, settings)
         if (applying := self._after_batch(turn)) is not None:
             await applying
-        items: list[Item] = []
-        waiting: dict[str, str] = {}
-        for item, carried in zip(calls, batch.done, strict=True):
-            if carried is None:
-                continue
-            if carried[1] is not None:
-                waiting[item.call.call_id] = carried[1].confirmation_id
-            else:
-                items.append(shown_item(item.call, carried[0], settings))
-        if waiting:
-            state.record(Paused(waiting=waiting))
+        if batch.waiting:
+            ids = [item.call.call_id for item in calls]
+            state.record(
+                Paused(waiting={call_id: batch.waiting[call_id] for call_id in ids if call_id in batch.waiting})
+            )
             return Outcome.AWAITING_APPROVAL
+        items: list[Item] = []
+        for item, result in zip(calls, batch.results, strict=True):
+            if result is not None:
+                items.append(shown_item(item.call, result, settings))
         has_clients = len(calls) < len(state.open_calls)
         state.record(Resulted(items=tuple(items)))
         turn.awaited = {}

@@ -15,7 +15,7 @@ from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import ErrorDetail, ErrorType, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.messages import ResultItem
-from groundwire.contracts.records import CallRecord, Confirmation
+from groundwire.contracts.records import CallRecord
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyPart, Usage
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.contracts.results import ToolResult, decode_result
@@ -32,8 +32,8 @@ from groundwire.contracts.runs import (
     RunBody,
 )
 from groundwire.runtime.arguments import kept_id
+from groundwire.runtime.attempt import CallWaits
 from groundwire.runtime.runs.asking import RunStopped
-from groundwire.runtime.runs.carrying import Carried
 from groundwire.runtime.runs.plans import digest_of
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.traces import Trace
@@ -96,23 +96,23 @@ class Tape:
 
     # The tools.
 
-    async def execute(self, turn: Turn, call: ToolCall) -> Carried:
+    async def execute(self, turn: Turn, call: ToolCall) -> ToolResult:
         if self._batch is None:
             self._batch = Batch(self._take((Resulted, Paused), before=(Answered, Failed, Ended)))
         batch = self._batch
         call_id = kept_id(call.call_id)
         if call.call_id in batch.waiting:
-            return not_recorded(call), awaited(call, batch.waiting[call.call_id])
+            raise CallWaits(not_recorded(call), batch.waiting[call.call_id])
         shown, record = batch.take(call.call_id), self._records.get(call_id)
         is_counted = record is not None and call_id not in batch.call_ids and call_id not in self._counted
         batch.call_ids.add(call_id)
         if record is not None and self._is_of(record, call):
-            return decode_result(record.result), None
+            return decode_result(record.result)
         result = read_shown(shown) if shown is not None else None
         if result is None:
-            return not_recorded(call), None
+            return not_recorded(call)
         batch.refusals += not (result.ok or is_counted)  # a second call of one id is refused without a record
-        return result, None
+        return result
 
     async def after_batch(self, turn: Turn) -> None:
         batch, self._batch = self._batch or Batch(None), None
@@ -226,13 +226,6 @@ def not_recorded(call: ToolCall) -> ToolResult:
         ErrorType.NOT_FOUND,
         f"{call.name} was not called like this in the recorded run, and a replay carries nothing out. Go on without it.",
         detail=ErrorDetail.NOT_RECORDED,
-    )
-
-
-def awaited(call: ToolCall, approval: str) -> Confirmation:
-    """The question that a recorded call waits for, as far as the loop wants to know it."""
-    return Confirmation(
-        confirmation_id=approval, tenant="", session_id="", tool=call.name, input_digest="", question="", arguments=None
     )
 
 
