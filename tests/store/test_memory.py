@@ -174,62 +174,16 @@ async def test_keys_are_bounded_but_none_is_ever_dropped():
     assert await store.find_key("digest_0") == api_key("0")
 
 
-class Late:
-    """An end of a call that notes when its rows are asked for."""
-
-    def __init__(self, name, asked, **fields):
-        self._closing = closing(name, **fields)
-        self._asked = asked
-        self.transition = self._closing.transition
-        self.charges = self._closing.charges
-
-    def closing(self):
-        self._asked.append(self._closing.entry.id)
-        return self._closing
-
-
-async def test_rows_are_made_once_and_in_order_when_somebody_reads():
-    store, asked = MemoryStore(), []
-    await store.reserve(reservation("one"))
-    assert await store.close(Late("1", asked, transition=ending(effect("one"))))
-    store.enqueue(Late("2", asked))
-    settled = await store.find_effect("acme", "create_order", "one", now=5.0)
-    assert (settled.status, asked) == (EffectStatus.SETTLED, [])
-    assert await store.find_call("acme", "ses_1", "call_1") == call("1")
-    store.enqueue(closing("3"))
-    listed = await store.list_audit("acme")
-    assert [record.entry.id for record in listed] == [closing(name).entry.id for name in ("3", "2", "1")]
-    assert asked == [closing(name).entry.id for name in ("1", "2")]
-    assert (await verify(store)).ok
-
-
-async def test_so_many_ends_wait_for_their_rows_and_not_one_more():
-    store, asked = MemoryStore(), []
-    for number in range(255):
-        store.enqueue(Late(str(number), asked))
-    assert asked == []
-    store.enqueue(Late("255", asked))
-    assert len(asked) == 256
-
-
-async def test_what_a_call_has_spent_counts_before_its_rows_are_made():
-    store, asked = MemoryStore(), []
-    store.enqueue(Late("waits", asked))
-    store.enqueue(Late("spends", asked, charges=(Charge(name="tokens", scope="x", amount=3.0),)))
+async def test_what_a_call_has_spent_counts_at_once():
+    store = MemoryStore()
+    store.enqueue(closing("spends", charges=(Charge(name="tokens", scope="x", amount=3.0),)))
     assert await store.read_counters("acme", [("tokens", "x")]) == [3.0]
-    assert asked == [closing("spends").entry.id]
-    assert [record.entry.id for record in await store.list_audit("acme")] == [
-        closing("spends").entry.id,
-        closing("waits").entry.id,
-    ]
 
 
-async def test_a_late_record_that_cannot_be_stored_is_named_at_the_flush_and_costs_no_other():
-    store, asked = MemoryStore(), []
-    bad = Late("endless", asked)
-    bad._closing = Closing(call=None, entry=entry("endless", duration_ms=math.inf))
-    assert await store.close(bad)
-    store.enqueue(Late("good", asked))
+async def test_a_record_that_cannot_be_stored_is_named_at_the_flush_and_costs_no_other():
+    store = MemoryStore()
+    store.enqueue(Closing(call=None, entry=entry("endless", duration_ms=math.inf)))
+    store.enqueue(closing("good"))
     with pytest.raises(StoreError, match="endless"):
         await store.flush()
     assert await store.find_call("acme", "ses_1", "call_good") == call("good")

@@ -24,7 +24,6 @@ from groundwire.contracts.records import (
     Session,
     SessionTotals,
     ToolSample,
-    Transition,
     UnreadableRecord,
 )
 from groundwire.contracts.replies import Reply, ReplyPart
@@ -155,20 +154,6 @@ class SessionStore(Protocol):
     async def load_artifact(self, version: str) -> bytes | None: ...
 
 
-class CallEnd(Protocol):
-    """The end of a call. What must be written about it is made when a store asks for it, once."""
-
-    @property
-    def transition(self) -> Transition | None:
-        """The fate of its reservation."""
-        ...
-
-    @property
-    def charges(self) -> tuple[Charge, ...]: ...
-
-    def closing(self) -> Closing: ...
-
-
 class EffectLedger(Protocol):
     async def reserve(self, reservation: Reservation) -> ReserveOutcome:
         """Take effect, approval and charges together, or nothing.
@@ -184,7 +169,7 @@ class EffectLedger(Protocol):
         """The effect of that key; a reservation whose lease ran out comes back as unknown."""
         ...
 
-    async def close(self, end: CallEnd) -> bool:
+    async def close(self, closing: Closing) -> bool:
         """Write the end of a call in one transaction; durable on return.
 
         False when the transition no longer applied, because the reservation was taken over or decided by somebody
@@ -220,7 +205,7 @@ class EffectLedger(Protocol):
 
 
 class CallStore(Protocol):
-    def enqueue(self, end: CallEnd) -> None:
+    def enqueue(self, closing: Closing) -> None:
         """Take the end of a call that has no reservation. Durable after the next `close` or `flush`."""
         ...
 

@@ -217,10 +217,6 @@ class Closing(Struct, frozen=True, kw_only=True, gc=False):
     transition: Transition | None = None
     charges: tuple[Charge, ...] = ()
 
-    def closing(self) -> "Closing":
-        """Itself: like the end of any call, a store can take it."""
-        return self
-
 
 class ConfirmationStatus(StrEnum):
     PENDING = "pending"

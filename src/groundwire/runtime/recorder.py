@@ -11,7 +11,6 @@ import logging
 import secrets
 from collections import deque
 from collections.abc import Awaitable
-from functools import partial
 
 import msgspec
 
@@ -48,7 +47,6 @@ class Recorder:
         self._clock = clock
         self._ids = ids
         self._estimator = estimator
-        self._write_down = partial(closing_of, ids=ids, estimator=estimator)
         self._waiting: deque[Ending] = deque()
         self._tallies: dict[tuple[str, str, ErrorType | None], int] = {}
         self._late: set[asyncio.Task[None]] = set()
@@ -60,7 +58,7 @@ class Recorder:
             attempt.turn.refusals += 1
         status = EffectStatus.UNKNOWN if deny.type is ErrorType.OUTCOME_UNKNOWN else None
         transition = self._ledger.transition(attempt, status, note=attempt.operator)
-        ending = Ending(self._write_down, attempt, result, "refused", transition=transition, is_same_call=is_same_call)
+        ending = Ending(attempt, result, "refused", transition=transition, is_same_call=is_same_call)
         await self._write(ending)
         if result.error is not None and attempt.turn.on_event is not None:
             denied = CallDenied(call_id=attempt.call_id, name=attempt.name, step=attempt.step, error=result.error)
@@ -82,7 +80,7 @@ class Recorder:
             if attempt.counted and attempt.turn.calls_of(attempt.tool_id, attempt.digest) > 1:
                 result = msgspec.structs.replace(result, warnings=(*result.warnings, repeat_reminder(attempt.name)))
         body, encoded = encode_value(result.data), encode_result(result)
-        ending = Ending(self._write_down, attempt, result, "replayed", body, encoded, is_same_call=is_same_call)
+        ending = Ending(attempt, result, "replayed", body, encoded, is_same_call=is_same_call)
         await self._write(ending)
         return self._finish(ending)
 
@@ -92,7 +90,7 @@ class Recorder:
         attempt.turn.refusals = 0
         result = ToolResult(ok=True, data=data, meta=meta_of(attempt, self._elapsed(attempt)))
         transition = self._ledger.transition(attempt, None)
-        ending = Ending(self._write_down, attempt, result, "answered", encode_value(data), transition=transition)
+        ending = Ending(attempt, result, "answered", encode_value(data), transition=transition)
         await self._write(ending)
         return self._finish(ending)
 
@@ -103,21 +101,16 @@ class Recorder:
             attempt.operator = output.operator
         if output.spills:
             await self._spill(attempt, output)
-        warnings = attempt.warnings + output.warnings + self._remarks(attempt, entry, output, duration)
-        meta = meta_of(attempt, duration, replayed=reconciled, details=output.details)
-        if output.errors or warnings or output.intents:
-            result = ToolResult(
-                ok=not output.errors,
-                data=output.data,
-                errors=output.errors,
-                warnings=warnings,
-                intents=output.intents,
-                meta=meta,
-            )
-        else:
-            result = ToolResult(ok=True, data=output.data, meta=meta)
+        result = ToolResult(
+            ok=not output.errors,
+            data=output.data,
+            errors=output.errors,
+            warnings=attempt.warnings + output.warnings + self._remarks(attempt, entry, output, duration),
+            intents=output.intents,
+            meta=meta_of(attempt, duration, replayed=reconciled, details=output.details),
+        )
         attempt.turn.refusals = 0
-        ending = Ending(self._write_down, attempt, result, "reconciled" if reconciled else "executed", output.body)
+        ending = Ending(attempt, result, "reconciled" if reconciled else "executed", output.body)
         if attempt.effect is not None or output.intents or output.details:
             ending.encoded = encode_result(result)  # nobody has it yet who could change it
         if attempt.effect is not None:
@@ -136,7 +129,7 @@ class Recorder:
         result = ToolResult(
             ok=True, data=handle, warnings=attempt.warnings, meta=meta_of(attempt, self._elapsed(attempt))
         )
-        ending = Ending(self._write_down, attempt, result, DEFERRED, encode_value(handle))
+        ending = Ending(attempt, result, DEFERRED, encode_value(handle))
         if attempt.effect is not None:
             ending.encoded = encode_result(result)
             ending.transition = self._ledger.transition(attempt, EffectStatus.SETTLED, result=ending.encoded)
@@ -198,9 +191,7 @@ class Recorder:
             attempt.refund()
         status = EffectStatus.UNKNOWN if unknown or attempt.is_unresolved else None
         transition = self._ledger.transition(attempt, status, note="cancelled")
-        return Ending(
-            self._write_down, attempt, result, "executed" if attempt.began else "refused", transition=transition
-        )
+        return Ending(attempt, result, "executed" if attempt.began else "refused", transition=transition)
 
     async def _write(self, ending: Ending) -> None:
         if not self._may_wait(ending) and not await self._written(ending):
@@ -228,14 +219,14 @@ class Recorder:
             self.hand_over()
         if ending.transition is None:  # it was handed over; the next call's budget must see what it has spent
             return self._store.flush()
-        return self._store.close(ending)
+        return self._store.close(closing_of(ending, self._ids, self._estimator))
 
     def hand_over(self) -> None:
         """Give the store what waits, in the order in which the calls ended."""
         while self._waiting:  # one by one: others may add at the same time, and one bad record must not cost the rest
             ending = self._waiting.popleft()
             try:
-                self._store.enqueue(ending.closing())
+                self._store.enqueue(closing_of(ending, self._ids, self._estimator))
             except Exception:
                 log.exception("the record of call %s could not be made", ending.attempt.call_id)
 

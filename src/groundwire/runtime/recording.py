@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,6 @@ class Ending(Struct, eq=False):
     `body`, the JSON of the data, which nobody can change; or `encoded`, the JSON of it all, made before anybody had it.
     """
 
-    write: Callable[[Ending], Closing]
     attempt: Attempt
     result: ToolResult
     decision: str
@@ -45,10 +43,6 @@ class Ending(Struct, eq=False):
     charges: tuple[Charge, ...] = ()
     effect_id: str = ""
     is_same_call: bool = False
-
-    def closing(self) -> Closing:
-        """Everything that must be written about it."""
-        return self.write(self)
 
     @property
     def is_unusual(self) -> bool:
@@ -144,7 +138,8 @@ def input_hash(attempt: Attempt) -> str:
     return attempt.digest or digest_bytes(attempt.raw.encode("utf-8", "surrogatepass"))
 
 
-def closing_of(ending: Ending, *, ids: Ids, estimator: TokenEstimator) -> Closing:
+def closing_of(ending: Ending, ids: Ids, estimator: TokenEstimator) -> Closing:
+    """Everything that must be written about the end of a call."""
     attempt = ending.attempt
     form = attempt.turn.form(attempt.tool_id, attempt.caller)
     duration_ms, input_digest = ending.result.meta.duration_ms, input_hash(attempt)

@@ -10,7 +10,7 @@ from itertools import islice
 
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import StoreError
-from groundwire.contracts.ports import CallEnd, Database, Store
+from groundwire.contracts.ports import Database, Store
 from groundwire.contracts.records import (
     AuditEntry,
     AuditHead,
@@ -114,15 +114,12 @@ class MemoryStore(MemorySessions, MemoryConfirmations, MemoryKeys):
     async def find_effect(self, tenant: str, tool: str, key: str, *, now: float) -> Effect | None:
         return self._effects.look_up((tenant, tool, key), now)
 
-    async def close(self, end: CallEnd) -> bool:
+    async def close(self, closing: Closing) -> bool:
         with self._lock:
-            if end.charges:
-                end = self._charged(end)
-            if isinstance(end, Closing):
-                self._records.add(end)  # whoever has made it hears at once if it cannot be stored
-            else:
-                self._records.note(end)
-            transition = end.transition
+            self._records.add(closing)
+            if closing.charges:
+                self._count(closing.entry.tenant, closing.charges)
+            transition = closing.transition
             return transition is None or self._effects.apply(transition)
 
     async def renew_leases(
@@ -165,9 +162,11 @@ class MemoryStore(MemorySessions, MemoryConfirmations, MemoryKeys):
 
     # Calls and counts
 
-    def enqueue(self, end: CallEnd) -> None:
+    def enqueue(self, closing: Closing) -> None:
         with self._lock:
-            self._records.note(self._charged(end) if end.charges else end)
+            self._records.note(closing)
+            if closing.charges:  # the next call's budget must see what this one has spent
+                self._count(closing.entry.tenant, closing.charges)
 
     async def flush(self) -> AuditHead:
         with self._lock:
@@ -278,9 +277,3 @@ class MemoryStore(MemorySessions, MemoryConfirmations, MemoryKeys):
             counter = (tenant, charge.name, charge.scope)
             self._counters[counter] = self._counters.get(counter, 0.0) + charge.amount
         bound(self._counters, self._max_rows)
-
-    def _charged(self, end: CallEnd) -> CallEnd:
-        """The next call's budget must see what this one has spent."""
-        closing = end.closing()
-        self._count(closing.entry.tenant, closing.charges)
-        return closing

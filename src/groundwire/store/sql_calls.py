@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from groundwire.contracts.ports import CallEnd
-from groundwire.contracts.records import AuditHead, CallRecord, Charge, ToolSample
+from groundwire.contracts.records import AuditHead, CallRecord, Charge, Closing, ToolSample
 from groundwire.store import ledger
 from groundwire.store import statements as sql
 from groundwire.store.ledger import Links
@@ -20,8 +19,8 @@ _PAIRS = 20
 class SqlCalls(SqlAccess):
     """The port `CallStore`."""
 
-    def enqueue(self, end: CallEnd) -> None:
-        self._batches.enqueue(end.closing())
+    def enqueue(self, closing: Closing) -> None:
+        self._batches.enqueue(closing)
 
     async def flush(self) -> AuditHead:
         if self._writer.is_owing:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 
-from groundwire.contracts.ports import CallEnd
 from groundwire.contracts.records import Closing, Effect, EffectStatus, Reservation, Reserved, ReserveOutcome
 from groundwire.store import ledger
 from groundwire.store import statements as sql
@@ -49,8 +48,8 @@ class SqlEffects(SqlAccess):
             return lapsed(effect)
         return await self.find_effect(tenant, tool, key, now=now)
 
-    async def close(self, end: CallEnd) -> bool:
-        applied: bool = await self._see_through(Work(closing=end.closing()))
+    async def close(self, closing: Closing) -> bool:
+        applied: bool = await self._see_through(Work(closing=closing))
         return applied
 
     async def renew_leases(

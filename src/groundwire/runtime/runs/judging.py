@@ -64,15 +64,21 @@ _BROKEN = (FinishReason.FAILED, FinishReason.INCOMPLETE, FinishReason.CANCELLED)
 def judge(reply: Reply) -> Judgement:
     """By what the reply holds first, and by the reason that its provider gave second."""
     reason = reply.finish.reason
-    calls = [item for item in reply.items if type(item) is CallItem]
+    calls, is_whole = 0, True
+    for item in reply.items:
+        if type(item) is CallItem:
+            calls += 1
+            is_whole = is_whole and item.complete
+    if reason is FinishReason.TOOL_CALLS and is_whole and 0 < calls == len(reply.items):
+        return CARRY  # as most are
     if reason is FinishReason.MALFORMED_CALL:
         return Repair(outcome=Outcome.MALFORMED_CALL, words=_MALFORMED)
-    if [item for item in calls if not item.complete]:
+    if not is_whole:
         is_cut = reason in _CUT
         return Repair(
             outcome=Outcome.CUT_OFF if is_cut else Outcome.UNEXPECTED_ANSWER, words=_CUT_CALL if is_cut else ""
         )
-    if reason in _REFUSED or (len(calls) < len(reply.items) and _refusal_of(reply)):
+    if reason in _REFUSED or (calls < len(reply.items) and _refusal_of(reply)):
         return Finish(outcome=Outcome.REFUSED, keep=bool(reply.items) and not calls)
     if reason in _BROKEN:
         return Repair(outcome=Outcome.UNEXPECTED_ANSWER)

@@ -30,8 +30,9 @@ from groundwire.contracts.runs import (
 )
 from groundwire.runtime.finishing import see_through
 from groundwire.runtime.ledger import run_overtaken
-from groundwire.runtime.runs.asking import TIME_UP, as_the_model_said, ask, mark_of, with_new_ids, with_sane_usage
+from groundwire.runtime.runs.asking import TIME_UP, ask
 from groundwire.runtime.runs.carrying import Batch, Execute, carry_out, shown_item
+from groundwire.runtime.runs.hearing import mark_of
 from groundwire.runtime.runs.judging import (
     CARRY,
     GO_ON,
@@ -131,6 +132,7 @@ class Runner:
         turn.pauses = state.options.approvals == "pause"
         turn.awaited = state.waiting
         turn.history = state.said
+        state.mark = "" if turn.session is None else mark_of(state.run.run_id)
         turn.loop = asyncio.get_running_loop()
         if self._has_one_store:
             turn.take_entries = state.take_unwritten
@@ -174,15 +176,10 @@ class Runner:
         limit = state.options.limits.max_seconds
         left = None if limit is None else max(limit - state.seconds, 0.001)
         request = to_request(plan, state.items, stream=live)
-        asking = ask(
-            self._provider, request, state.send_options, turn, state.steps + 1, clock=self._clock, seconds=left
-        )
+        asking = ask(self._provider, request, state, turn, clock=self._clock, seconds=left)
         said = await (asking if self._watch is None else self._watch.request(request, turn.conversation_id, asking))
         if not isinstance(said, Reply):
             return self._after_failure(state, said)
-        mark = "" if turn.session is None else mark_of(state.run.run_id)
-        said = with_new_ids(said, state.call_ids, state.steps + 1, mark=mark)
-        said = with_sane_usage(as_the_model_said(said))
         judgement = self._refined(state, turn, said, judge(said))
         answered = Answered(
             step=state.steps + 1,

@@ -58,6 +58,8 @@ class RunState:
         """So many items at the beginning were there before the run."""
         self.call_ids: set[str] = set()
         """Of all calls in the conversation."""
+        self.mark = ""
+        """What the ids of its own calls have in them."""
         self.fingerprints = Fingerprints()
         self.plan: Plan | None = None
         self.plan_digest = ""
