@@ -288,7 +288,7 @@ class Agent:
             inherited=len(given),
             after=earlier.after,
             changed=earlier.changed,
-            options=options.as_json(),
+            options=self._options.as_json(options),
             registry_version=await self.runtime.registry_version(options.session, tenant=options.tenant),
             warnings=warnings,
             context_tokens=earlier.tokens,

@@ -82,7 +82,23 @@ def _no_entries() -> None:
 
 
 class Turn:
-    """The counts and facts of one turn."""
+    """The counts and facts of one turn. What most turns never set are defaults of the class."""
+
+    pending_message: JsonObject | None = None
+    refusals = 0
+    calls = 0
+    is_ended = False
+    peak_tokens = 0
+    is_new = False
+    """Whether it began its conversation: then no call was closed in it that this turn does not know."""
+    asks_people = True
+    """Whether a call may ask for a person's agreement, and pass on it; else one that needs it is refused."""
+    pauses = False
+    """Whether a model's call that needs a person's agreement stays open instead of being refused."""
+    is_paused = False
+    """Whether it will be taken up again, and so has not ended for its session."""
+    loop: asyncio.AbstractEventLoop | None = None
+    """Where its run is, if it has one."""
 
     def __init__(
         self,
@@ -118,33 +134,18 @@ class Turn:
         self.on_event = options.get("on_event")
         self.state: Mapping[str, JsonValue] = {}
         self.show_state()
-        self.pending_message: JsonObject | None = None
         self.used: dict[str, float] = {}
         self.repeats: dict[tuple[str, str], int] = {}
         self.last_outputs: dict[tuple[str, str], int] = {}
         self.empty_results: dict[str, int] = {}
         self.looped: set[str] = set()
         self.masked: set[str] = set()
-        self.refusals = 0
-        self.calls = 0
-        self.is_ended = False
-        self.peak_tokens = 0
         self.open = self.conversation.open
         self.closed = self.conversation.closed
         self.intents: list[tuple[str, str, Intent]] = []
         self.extra: dict[str, Entry] = {}
-        self.is_new = False
-        """Whether it began its conversation: then no call was closed in it that this turn does not know."""
-        self.asks_people = True
-        """Whether a call may ask for a person's agreement, and pass on it; else one that needs it is refused."""
-        self.pauses = False
-        """Whether a model's call that needs a person's agreement stays open instead of being refused."""
-        self.is_paused = False
-        """Whether it will be taken up again, and so has not ended for its session."""
         self.awaited: dict[str, str] = {}
         """Open calls of this turn, and the approvals that they wait for."""
-        self.loop: asyncio.AbstractEventLoop | None = None
-        """Where its run is, if it has one."""
         self._forms: dict[tuple[str, str], Form] = {}
         self.take_entries: Callable[[], Appending | None] = _no_entries
         """What its run has yet to write, for the next reservation to take along."""

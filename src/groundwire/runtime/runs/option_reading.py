@@ -4,6 +4,7 @@ Which model needs which presets is somebody else's knowledge. What is given expl
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import msgspec
@@ -43,7 +44,14 @@ class OptionReader:
             settings = {**settings, **changed} if isinstance(given["settings"], Mapping) else changed
         if isinstance(given.get("limits"), Mapping):
             given["limits"] = {**msgspec.to_builtins(self.defaults.limits), **given["limits"]}
-        return self._read(given, self.defaults.as_json(), settings)
+        return self._read(given, self._defaults_json, settings)
+
+    def as_json(self, options: RunOptions) -> JsonObject:
+        return self._defaults_json if options is self.defaults else options.as_json()
+
+    @cached_property
+    def _defaults_json(self) -> JsonObject:
+        return self.defaults.as_json()
 
     def _read(self, given: Mapping[str, Any], defaults: JsonObject, explicit: JsonObject) -> RunOptions:
         values: dict[str, Any] = {**given}

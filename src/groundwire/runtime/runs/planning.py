@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from groundwire.contracts.runs import Plan, Planned
+from groundwire.contracts.runs import Plan, Planned, encode_entry
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.plans import digest_of, make_plan
 from groundwire.runtime.runs.state import RunState
@@ -17,7 +17,7 @@ PlanStep: TypeAlias = Callable[[RunState, Turn], Plan]
 class _Made:
     """A plan, and what it follows from where the turn itself has changed nothing about its tools."""
 
-    __slots__ = ("has_called", "options", "planned", "surface", "without_tools")
+    __slots__ = ("encoded", "has_called", "options", "planned", "surface", "without_tools")
 
     def __init__(
         self, options: RunOptions, surface: Surface, planned: Planned, *, without_tools: bool, has_called: bool
@@ -25,6 +25,7 @@ class _Made:
         self.options = options
         self.surface = surface
         self.planned = planned
+        self.encoded = encode_entry(planned)
         self.without_tools = without_tools
         self.has_called = has_called
 
@@ -38,14 +39,14 @@ class Planner:
         has_called = state.calls > 0 and state.options.settings.tool_choice != "auto"
         key = (without_tools, len(turn.masked), len(turn.extra), has_called)
         if state.plan is None or state.plan_key != key:
-            planned = self._planned(state.options, turn, without_tools=without_tools, has_called=has_called)
-            if planned.digest != state.plan_digest:
-                state.record(planned)
+            made = self._made(state.options, turn, without_tools=without_tools, has_called=has_called)
+            if made.planned.digest != state.plan_digest:
+                state.record(made.planned, made.encoded)
             state.plan_key = key
         assert state.plan is not None  # noqa: S101 - set by the line above, or earlier
         return state.plan
 
-    def _planned(self, options: RunOptions, turn: Turn, *, without_tools: bool, has_called: bool) -> Planned:
+    def _made(self, options: RunOptions, turn: Turn, *, without_tools: bool, has_called: bool) -> _Made:
         last, is_usual = self._last, not turn.masked and not turn.extra
         if (
             last is not None
@@ -55,9 +56,10 @@ class Planner:
             and last.without_tools == without_tools
             and last.has_called == has_called
         ):
-            return last.planned
+            return last
         plan = make_plan(options, () if without_tools else turn.offered(), has_called=has_called)
         planned = Planned(plan=plan, digest=digest_of(plan))
+        made = _Made(options, turn.surface, planned, without_tools=without_tools, has_called=has_called)
         if is_usual:
-            self._last = _Made(options, turn.surface, planned, without_tools=without_tools, has_called=has_called)
-        return planned
+            self._last = made
+        return made

@@ -38,62 +38,67 @@ from groundwire.runtime.runs.prompts import was_said
 
 
 class RunState:
-    """Changed only by `record`, whether something happens now or is read from the store."""
+    """Changed only by `record`, whether something happens now or is read from the store.
+
+    What most runs never set are defaults of the class, which cost a run nothing.
+    """
+
+    is_new = False
+    """Whether its id was made for it, so that nothing else is stored under that."""
+    news: Sequence[Event] = ()
+    """What happened before it began, and whoever follows it has not heard of."""
+    output_type: Any = None
+    """What an answer has to become, where that is more than JSON. Code is not stored: whoever goes on brings it."""
+    given = 0
+    """So many items at the beginning were there before the run."""
+    mark = ""
+    """What the ids of its own calls have in them."""
+    plan: Plan | None = None
+    plan_digest = ""
+    plan_key: object = None
+    send_options = SendOptions()
+    """How requests of this plan are sent."""
+    steps = 0
+    failures = 0
+    repairs = 0
+    calls = 0
+    usage = Usage()
+    cost: float | None = None
+    context_tokens = 0
+    """Read and written in the last request whose tokens were counted: the next one holds at least these."""
+    is_uncounted = False
+    """Whether some answer came without its number of tokens."""
+    is_unpriced = False
+    reply: Reply | None = None
+    text = ""
+    open_calls: tuple[CallItem, ...] = ()
+    any_ok = False
+    without_tools = False
+    failure: Failure | None = None
+    outcome: Outcome | None = None
+    spent = 0.0
+    """Seconds of earlier parts of the run, as far as they are known."""
 
     def __init__(self, run: Run, options: RunOptions, clock: Clock, earlier: Sequence[Item] = ()) -> None:
         self.run = run
         """Its head as it was written last, with the entries counted that stood before those."""
-        self.is_new = False
-        """Whether its id was made for it, so that nothing else is stored under that."""
         self.options = options
-        self.news: Sequence[Event] = ()
-        """What happened before it began, and whoever follows it has not heard of."""
-        self.output_type: Any = None
-        """What an answer has to become, where that is more than JSON. Code is not stored: whoever goes on brings it."""
         self._clock = clock
         self.items: list[Item] = []
         self.said: list[Message] = []
         """What was really said so far: evidence may be found in it."""
-        self.given = 0
-        """So many items at the beginning were there before the run."""
         self.call_ids: set[str] = set()
         """Of all calls in the conversation."""
-        self.mark = ""
-        """What the ids of its own calls have in them."""
         self.fingerprints = Fingerprints()
-        self.plan: Plan | None = None
-        self.plan_digest = ""
-        self.plan_key: object = None
-        self.send_options = SendOptions()
-        """How requests of this plan are sent."""
-        self.steps = 0
-        self.failures = 0
-        self.repairs = 0
-        self.calls = 0
-        self.usage = Usage()
-        self.cost: float | None = None
-        self.context_tokens = 0
-        """Read and written in the last request whose tokens were counted: the next one holds at least these."""
-        self.is_uncounted = False
-        """Whether some answer came without its number of tokens."""
-        self.is_unpriced = False
-        self.reply: Reply | None = None
         self.warnings: list[WireWarning] = []
-        self.text = ""
-        self.open_calls: tuple[CallItem, ...] = ()
         self.waiting: dict[str, str] = {}
         self.last_ok: dict[str, bool] = {}
         """By tool, whether its last call succeeded."""
-        self.any_ok = False
-        self.without_tools = False
-        self.failure: Failure | None = None
-        self.outcome: Outcome | None = None
         self.began = clock.monotonic()
-        self.spent = 0.0
-        """Seconds of earlier parts of the run, as far as they are known."""
         self._unwritten: list[RunEntry] = []
         self._count = run.entries
-        self._extend(earlier)
+        if earlier:
+            self._extend(earlier)
 
     @classmethod
     def load(cls, run: Run, entries: Sequence[RunEntry], clock: Clock, earlier: Sequence[Item] = ()) -> "RunState":
@@ -110,9 +115,9 @@ class RunState:
         state.outcome = None
         return state
 
-    def record(self, body: RunBody) -> None:
-        """It happened: now it counts, and will be written with the next entries."""
-        encoded = encode_entry(body)  # what cannot be written has not happened
+    def record(self, body: RunBody, encoded: bytes = b"") -> None:
+        """It happened: now it counts, and will be written with the next entries. `encoded` is its JSON where that is known."""
+        encoded = encoded or encode_entry(body)  # what cannot be written has not happened
         self._apply(body)
         self._count += 1
         self._unwritten.append(RunEntry(seq=self._count, body=encoded, created_at=self._clock.now()))
