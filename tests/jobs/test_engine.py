@@ -53,6 +53,19 @@ def launch(engine, worker, runs):
     engine.launch(worker, ["greet"], runs, concurrency=8, poll=0.02)
 
 
+def test_a_worker_that_takes_no_more_is_handed_nothing_and_leaves_nothing_begun(engine, runs):
+    """What it gives back while it stops was handed to it again, and looked like the work of a dead one."""
+    enqueue(engine, "job_1")
+    launch(engine, "worker", runs)
+    runs.until(("job_1", 1))
+    engine.take_no_more()
+    enqueue(engine, "job_2")
+    runs.may_end.set()
+    engine.stop()
+    assert runs.begun == [("job_1", 1)]
+    assert engine.workers_with_runs() == set()
+
+
 def test_nobody_changes_what_a_transaction_has_only_read_so_far(tmp_path):
     engine = Engine(place_of(f"sqlite:///{tmp_path}/store.db"))
     other = sqlite3.connect(tmp_path / "store.jobs.db", timeout=0, isolation_level=None)

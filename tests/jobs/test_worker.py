@@ -25,6 +25,9 @@ class SlowLook:
         self.happened.append("looked")
         return True
 
+    def take_no_more(self):
+        self.happened.append("took no more")
+
     def stop(self):
         self.happened.append("stopped")
 
@@ -54,4 +57,4 @@ async def test_a_worker_that_stops_waits_for_what_its_companions_have_under_way(
     assert engine.happened == []
     engine.may_end.set()
     await stopping
-    assert engine.happened == ["looked", "stopped", "let go"]
+    assert engine.happened == ["looked", "took no more", "stopped", "let go"]

@@ -29,6 +29,8 @@ VERSION = "1"
 """Of what a run is given. Workers leave runs of another version alone."""
 
 PREPARE_SECONDS = 60.0
+STOP_SECONDS = 10.0
+_QUEUE_THREAD = "queue-worker-"  # so the engine names the threads that take runs from its queues
 _NEVER = 100 * 365 * 86_400.0
 _TABLES = 7_461_882_150  # the advisory lock under which the table of jobs is made
 
@@ -138,16 +140,25 @@ class Engine:
         DBOS.launch()
         _wait_for_nobody_else(instance._sys_db)  # noqa: SLF001
 
-    def stop(self) -> None:
-        """Begin nothing more, and return when what was begun has ended."""
-        instance = _dbos._dbos_global_instance  # noqa: SLF001
-        if instance is None or instance._sys_db_field is None:  # noqa: SLF001
+    def take_no_more(self) -> None:
+        """Return when no run will be handed out here any more, so that what is given back goes to others."""
+        instance = _running_instance()
+        if instance is None:
             return
         instance._sys_db._retry_connection_errors = False  # noqa: SLF001 - a database that is away is not waited for any more
         for asked_to_stop in instance.background_thread_stop_events:
             asked_to_stop.set()
-        instance._executor.shutdown(wait=True)  # noqa: SLF001 - each run notes its end, which it could not do once this is gone
-        DBOS.destroy(destroy_registry=True)
+        for thread in threading.enumerate():
+            if thread.name.startswith(_QUEUE_THREAD):
+                thread.join(timeout=STOP_SECONDS)
+
+    def stop(self) -> None:
+        """Begin nothing more, and return when what was begun has ended."""
+        self.take_no_more()
+        instance = _running_instance()
+        if instance is not None:
+            instance._executor.shutdown(wait=True)  # noqa: SLF001 - each run notes its end, which it could not do once this is gone
+            DBOS.destroy(destroy_registry=True)
 
     def workers_with_runs(self) -> set[str]:
         """Whoever has begun something and not ended it, dead or alive."""
@@ -180,6 +191,11 @@ class Engine:
                 if self._schema is not None:
                     connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_TABLES})"))
                 METADATA.create_all(connection)
+
+
+def _running_instance() -> DBOS | None:
+    instance = _dbos._dbos_global_instance  # noqa: SLF001
+    return None if instance is None or instance._sys_db_field is None else instance  # noqa: SLF001
 
 
 def _wait_for_nobody_else(notes: Any) -> None:

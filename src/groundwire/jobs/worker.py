@@ -107,6 +107,7 @@ class Worker:
 
     async def _halt(self) -> None:
         """Interrupt what still runs, give it back, and be no worker any more."""
+        await self._do(self._book.engine.take_no_more)  # else this worker might be handed what it has just given back
         for task in self._running.values():
             task.cancel()
         self._may_give_back.set()
