@@ -71,4 +71,6 @@ def generate() -> str:
         "action without any of these all but `reserve`, which finds a known key too.",
         "A result that is given again counts for the loop rule and for nothing else. A refusal counts for nothing but the "
         "number of refusals in a row.",
+        "A hook (`on_step`) is told before each step; all from `resolve` to `loop` are one step for it, `check`, because nothing can "
+        "happen between them.",
     )

@@ -238,3 +238,14 @@ async def test_each_error_has_its_place_in_the_arguments_for_machines(make):
     assert envelope_problems(json.loads(encode_result(result))) == []
     unreadable = await runtime.call("find", "{")
     assert unreadable.meta.error_paths is UNSET
+
+
+async def test_a_tool_whose_schema_cannot_be_used_is_refused_by_name_and_recorded(make, calls_of):
+    @tool(parameters={"type": "object", "properties": {"a": {"type": "wrong"}}})
+    def odd(a):
+        """Odd."""
+
+    runtime = make(odd)
+    assert_failed(await runtime.call("odd", {"a": 1}, session="s"), ErrorType.NOT_FOUND, detail="INVALID_PARAMETERS")
+    (row,) = await calls_of(runtime)
+    assert (row.ok, row.executed) == (False, False)

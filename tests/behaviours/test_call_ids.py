@@ -57,6 +57,16 @@ async def test_the_same_id_with_other_input_is_a_conflict(make, calls_of, name):
     assert row.ok
 
 
+@pytest.mark.parametrize("raw", ['{"query": "b"}', '{"query": ', "[1]"])
+async def test_a_conflict_is_told_of_the_step_that_found_it_whatever_was_sent(make, raw):
+    look, _ = counting()
+    runtime, events = make(look), []
+    async with runtime.turn(session="s", on_event=events.append) as turn:
+        assert_ok(await runtime.call("look", {"query": "a"}, turn=turn, call_id="c1"))
+        assert_failed(await runtime.call("look", raw, turn=turn, call_id="c1"), ErrorType.CONFLICT)
+    assert [event.step for event in events if event.event == "call.denied"] == ["replay"]
+
+
 async def test_the_first_result_stays_the_result_after_a_conflict(make):
     look, _ = counting()
     runtime = make(look)

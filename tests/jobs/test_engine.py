@@ -5,6 +5,7 @@ import sqlite3
 import threading
 
 import pytest
+from dbos import _dbos
 
 from groundwire.jobs import rows
 from groundwire.jobs.engine import Engine, LeftBegun
@@ -53,17 +54,40 @@ def launch(engine, worker, runs):
     engine.launch(worker, ["greet"], runs, concurrency=8, poll=0.02)
 
 
-def test_a_worker_that_takes_no_more_is_handed_nothing_and_leaves_nothing_begun(engine, runs):
+def test_a_worker_that_takes_no_more_waits_for_what_it_is_being_handed(engine, runs):
     """What it gives back while it stops was handed to it again, and looked like the work of a dead one."""
-    enqueue(engine, "job_1")
+    being_handed, may_be = threading.Event(), threading.Event()
     launch(engine, "worker", runs)
-    runs.until(("job_1", 1))
-    engine.take_no_more()
+    notes = _dbos._dbos_global_instance._sys_db
+    take = notes.start_queued_workflows
+
+    def take_slowly(*args, **options):
+        being_handed.set()
+        may_be.wait(30)
+        return take(*args, **options)
+
+    notes.start_queued_workflows = take_slowly
+    enqueue(engine, "job_1")
+    assert being_handed.wait(30)
+    stopping = threading.Thread(target=engine.take_no_more)
+    stopping.start()
+    stopping.join(0.2)
+    assert stopping.is_alive()
+    may_be.set()
+    stopping.join(30)
     enqueue(engine, "job_2")
     runs.may_end.set()
     engine.stop()
-    assert runs.begun == [("job_1", 1)]
+    assert ("job_2", 1) not in runs.begun
     assert engine.workers_with_runs() == set()
+
+
+def test_an_application_may_name_its_threads_as_the_engine_does(engine, runs):
+    launch(engine, "worker", runs)
+    its_own = threading.Thread(target=runs.may_end.wait, name="queue-worker-1", daemon=True)
+    its_own.start()
+    engine.stop()
+    assert its_own.is_alive()
 
 
 def test_nobody_changes_what_a_transaction_has_only_read_so_far(tmp_path):

@@ -1,6 +1,7 @@
 """Leases: who renews them, and what a busy process knows of its own."""
 
 import asyncio
+import itertools
 
 from groundwire import Context, ErrorType, Settings, Tool
 from groundwire.runtime.ledger import LedgerTimes
@@ -87,4 +88,64 @@ async def test_a_lease_that_was_lost_is_not_renewed_by_mistake():
     mine_gate.set()
     assert_failed(await first, ErrorType.CONFLICT, detail="LEASE_LOST")
     other_gate.set()
+    assert_ok(await second)
+
+
+async def renewed(store, clock, seconds):
+    """Let time pass, and wait until the leases that are held were renewed once more."""
+    clock.advance(seconds)
+    store.renewed.clear()
+    await store.renewed.wait()
+    await asyncio.sleep(0)
+
+
+def twice_committing(**options):
+    """A tool whose first and second call can be told apart, and let go on, each by itself."""
+    started, gates, done = [asyncio.Event(), asyncio.Event()], [asyncio.Event(), asyncio.Event()], []
+
+    async def act(context: Context):
+        number = next(numbers)
+        started[number].set()
+        await gates[number].wait()
+        await context.commit()
+        done.append(number)
+        return number
+
+    numbers = itertools.count()
+    return Tool(name="act", description="Act.", handler=act, category="action", **options), started, gates, done
+
+
+async def test_an_attempt_that_lost_its_key_does_not_get_a_lease_back_with_that_of_its_successor():
+    clock, store = FakeClock(), WatchedStore()
+    act, started, gates, done = twice_committing()
+    runtime = runtime_for(act, clock=clock, store=store, settings=SHORT)
+    first = asyncio.ensure_future(runtime.call("act", idempotency_key="key"))
+    await started[0].wait()
+    clock.advance(0.04)  # gone, before anybody renewed it
+    [effect] = await store.list_effects("default", now=clock.now())
+    await runtime.reconcile(effect.effect_id, happened=False, by="ada")
+    second = asyncio.ensure_future(runtime.call("act", idempotency_key="key"))
+    await started[1].wait()
+    await renewed(store, clock, 0.01)
+    gates[0].set()
+    assert_failed(await first, ErrorType.CONFLICT, detail="LEASE_LOST")
+    gates[1].set()
+    assert_ok(await second)
+    assert done == [1]
+
+
+async def test_an_attempt_that_ends_late_leaves_the_lease_of_whoever_took_over_alone():
+    clock, store = FakeClock(), WatchedStore()
+    act, started, gates, _ = twice_committing(repeatable=True)
+    runtime = runtime_for(act, clock=clock, store=store, settings=SHORT)
+    first = asyncio.ensure_future(runtime.call("act", idempotency_key="key"))
+    await started[0].wait()
+    clock.advance(0.04)
+    second = asyncio.ensure_future(runtime.call("act", idempotency_key="key"))
+    await started[1].wait()
+    gates[0].set()
+    await first
+    await renewed(store, clock, 0.02)
+    clock.advance(0.02)  # past the lease that the second one began with
+    gates[1].set()
     assert_ok(await second)

@@ -23,6 +23,8 @@ from groundwire.jobs.locks import one_at_a_time
 from groundwire.jobs.places import Place
 from groundwire.jobs.rows import METADATA
 
+log = logging.getLogger("groundwire")
+
 APPLICATION = "groundwire"
 WORKFLOW = "groundwire_job"
 VERSION = "1"
@@ -30,7 +32,6 @@ VERSION = "1"
 
 PREPARE_SECONDS = 60.0
 STOP_SECONDS = 10.0
-_QUEUE_THREAD = "queue-worker-"  # so the engine names the threads that take runs from its queues
 _NEVER = 100 * 365 * 86_400.0
 _TABLES = 7_461_882_150  # the advisory lock under which the table of jobs is made
 
@@ -43,6 +44,7 @@ class LeftBegun(BaseException):
 class Engine:
     def __init__(self, place: Place) -> None:
         self._folder = ""
+        self._queue_threads: set[str] = set()
         self._schema = place.schema or None
         self.liveness: Liveness
         self._preparing: AbstractContextManager[None] = nullcontext()  # on PostgreSQL, whoever prepares takes locks
@@ -115,6 +117,7 @@ class Engine:
         """Become a worker. There can be one in a process."""
         if _dbos._dbos_global_instance is not None:  # noqa: SLF001
             raise ConfigError("this process works on jobs already", hint="close those before others are started")
+        self._queue_threads = {f"queue-worker-{_queue(kind)}" for kind in kinds}  # as the engine names them
         for kind in kinds:
             self._client.register_queue(_queue(kind), worker_concurrency=concurrency, polling_interval_sec=poll)
 
@@ -149,8 +152,10 @@ class Engine:
         for asked_to_stop in instance.background_thread_stop_events:
             asked_to_stop.set()
         for thread in threading.enumerate():
-            if thread.name.startswith(_QUEUE_THREAD):
+            if thread.name in self._queue_threads:
                 thread.join(timeout=STOP_SECONDS)
+                if thread.is_alive():
+                    log.warning("%s still waits for the database, and may be handed another job", thread.name)
 
     def stop(self) -> None:
         """Begin nothing more, and return when what was begun has ended."""

@@ -29,7 +29,7 @@ def examine(attempt: Attempt) -> Entry | Deny:
     turn, caller = attempt.turn, attempt.caller
     is_model = caller == "model"
     attempt.step = "resolve"
-    entry = attempt.entry = turn.surface.found.get(attempt.name) or turn.find(attempt.name)
+    entry = attempt.entry = turn.find(attempt.name)
     if entry is None:
         attempt.operator = "no such tool in this registry version"
         return no_such_tool(attempt.name)

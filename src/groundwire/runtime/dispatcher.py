@@ -91,16 +91,20 @@ class Dispatcher:
             if attempt.given_id:
                 if hook is not None:
                     hook("replay", attempt)
-                if not turn.is_new or call_id in turn.closed:
+                if turn.may_have_closed(call_id):
                     attempt.step = "replay"
                     if (earlier := await self._replay(attempt)) is not None:
                         return earlier
             if hook is not None:
                 hook("check", attempt)
-            entry = examine(attempt)
-            if isinstance(entry, Deny):
-                return await self._recorder.refuse(attempt, entry)
-            return await self._carry(attempt, entry)
+            try:
+                entry = examine(attempt)
+                if isinstance(entry, Deny):
+                    return await self._recorder.refuse(attempt, entry)
+                handler = entry.tool.handler()
+            except RegistryError as error:
+                return await self._recorder.refuse(attempt, _no_handler(attempt.name, error))
+            return await self._carry(attempt, entry, handler)
         except asyncio.CancelledError:
             result = await self._recorder.close_cancelled(attempt)
             if result is None or not attempt.cancel_requested or attempt.task is None:
@@ -114,13 +118,9 @@ class Dispatcher:
             if attempt.ended is not None:
                 attempt.finish()
 
-    async def _carry(self, attempt: Attempt, entry: Entry) -> ToolResult:
+    async def _carry(self, attempt: Attempt, entry: Entry, handler: Handler) -> ToolResult:
         """A call that may be made: may it be made now? Then make it."""
         hook = self._on_step
-        try:
-            handler = entry.tool.handler()
-        except RegistryError as error:
-            return await self._recorder.refuse(attempt, _no_handler(attempt.name, error))
         if entry.spec.policy.variants:
             handler = _choose_variant(attempt, entry, handler)
         context = Context(attempt, self) if handler.wants_context or handler.reconcile is not None else None
@@ -264,7 +264,8 @@ class Dispatcher:
         record = await self._store.find_call(turn.tenant, turn.conversation_id, attempt.call_id)
         if record is None:
             return None
-        if _asks_the_same(attempt, record):
+        is_same, attempt.step = _asks_the_same(attempt, record), "replay"
+        if is_same:
             return await self._recorder.replay(attempt, decode_result(record.result), is_same_call=True)
         return await self._recorder.refuse(attempt, _duplicate_id(attempt.call_id), is_same_call=True)
 

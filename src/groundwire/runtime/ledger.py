@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
@@ -69,7 +70,7 @@ class Ledger:
         self._wait_seconds = times.wait_seconds
         self._owner = ids.new("own")
         self._held: dict[str, Attempt] = {}
-        """The attempts that have a reservation, by the ids of their effects."""
+        """The attempts that have a reservation, by its name. Of two at one key, the later one has it."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_loop: asyncio.AbstractEventLoop | None = None
         self._renewal: asyncio.Task[None] | None = None
@@ -138,7 +139,7 @@ class Ledger:
         """The attempt ended; whoever waits in this process may look again."""
         effect, attempt.effect = attempt.effect, None
         if effect is not None:
-            self._held.pop(effect.effect_id, None)
+            self._held.pop(effect.attempt, None)
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -164,10 +165,10 @@ class Ledger:
         )
 
     def _hold(self, attempt: Attempt, effect: Effect) -> None:
-        # Asking for the running loop is a system call in CPython 3.11; a run knows it.
-        loop = attempt.turn.loop or asyncio.get_running_loop()
+        # Asking for the running loop is a system call in CPython 3.11; the task knows it.
+        loop = asyncio.get_running_loop() if attempt.task is None else attempt.task.get_loop()
         attempt.effect, attempt.lease_until, attempt.loop = effect, effect.lease_until, loop
-        self._held[effect.effect_id] = attempt
+        self._held[effect.attempt] = attempt
         if self._timer is None or self._timer_loop is not loop:
             self._timer_loop = loop
             self._timer = loop.call_later(self._lease_seconds / 3, self._renew_held)
@@ -177,28 +178,28 @@ class Ledger:
         self._timer = None
         if self._held:
             loop = asyncio.get_running_loop()
-            self._renewal = loop.create_task(self._renew(dict(self._held)))
+            self._renewal = loop.create_task(self._renew(list(self._held.values())))
             self._timer = loop.call_later(self._lease_seconds / 3, self._renew_held)
 
-    async def _renew(self, held: dict[str, Attempt]) -> None:
+    async def _renew(self, attempts: Sequence[Attempt]) -> None:
         now = self._clock.now()
         until = now + self._lease_seconds
-        keys = {effect.effect_id: key_of(effect) for attempt in held.values() if (effect := attempt.effect) is not None}
+        held = {key_of(effect): (attempt, effect) for attempt in attempts if (effect := attempt.effect) is not None}
         try:
-            renewed = await self._store.renew_leases(self._owner, list(keys.values()), now=now, lease_until=until)
+            renewed = await self._store.renew_leases(self._owner, list(held), now=now, lease_until=until)
         except StoreError as error:
             log.warning("leases could not be renewed: %s", error)
             return
-        for effect_id, key in keys.items():
+        for key, (attempt, effect) in held.items():
             # Fewer than asked for: some have ended in the meantime, or were lost. Which ones, only the store knows.
-            if renewed >= len(keys) or await self._is_renewed(effect_id, key, now, until):
-                held[effect_id].lease_until = until
+            if renewed >= len(held) or await self._is_renewed(key, effect, now, until):
+                attempt.lease_until = until
 
-    async def _is_renewed(self, effect_id: str, key: tuple[str, str, str], now: float, until: float) -> bool:
-        if effect_id not in self._held:
+    async def _is_renewed(self, key: tuple[str, str, str], effect: Effect, now: float, until: float) -> bool:
+        if effect.attempt not in self._held:
             return False
         found = await self._store.find_effect(*key, now=now)
-        return found is not None and found.owner == self._owner and found.lease_until >= until
+        return found is not None and found.attempt == effect.attempt and found.lease_until >= until
 
     async def _resolve(self, attempt: Attempt, effect: Effect, *, can_reconcile: bool) -> Verdict:
         if effect.input_digest != attempt.digest:
@@ -227,7 +228,7 @@ class Ledger:
         deadline = self._clock.monotonic() + self._wait_seconds
         pause = FIRST_POLL
         while (left := deadline - self._clock.monotonic()) > 0:
-            held_here = self._held.get(effect.effect_id)
+            held_here = self._held.get(effect.attempt)
             if held_here is not None and held_here.loop is asyncio.get_running_loop():
                 await held_here.wait(left)
             else:

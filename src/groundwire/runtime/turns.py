@@ -82,7 +82,7 @@ def _no_entries() -> None:
 
 
 class Turn:
-    """The counts and facts of one turn. What most turns never set are defaults of the class."""
+    """The counts and facts of one turn. What begins alike in all turns, and is not changed in place, stands in the class."""
 
     pending_message: JsonObject | None = None
     refusals = 0

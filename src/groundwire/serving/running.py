@@ -6,10 +6,10 @@ import multiprocessing
 import os
 import signal
 import socket
-from _thread import start_new_thread
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from granian.constants import Interfaces, Loops
@@ -72,15 +72,16 @@ class _Workers(MPServer):
     check: Callable[[], object]
     drain_seconds: float
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.main_loop_interrupt: Any = _Wakes(
+            lambda: self.interrupt_signal or self.reload_signal or self.interrupt_children
+        )
+
     def _spawn_worker(self, *args: Any, **kwargs: Any) -> WorkerProcess:
         worker = super()._spawn_worker(*args, **kwargs)
         worker.start = partial(_with_stops_held, worker.start)  # type: ignore[method-assign]
         return worker
-
-    def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
-        """Wake the main loop from another thread: its event's lock may be held by the very frame that the signal came upon."""
-        self.interrupt_signal = True
-        start_new_thread(self.main_loop_interrupt.set, ())
 
     def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
         try:
@@ -88,8 +89,7 @@ class _Workers(MPServer):
         except Exception as error:  # noqa: BLE001 - whatever it is, new workers would die of it, and all others with them
             log.error("not reloaded, everything stays as it was: %s", error)  # noqa: TRY400 - the text says it all
             return
-        self.reload_signal = True
-        start_new_thread(self.main_loop_interrupt.set, ())
+        super().signal_handler_reload(*args, **kwargs)
 
     def shutdown(self, exit_code: int = 0) -> None:
         """Say first that no more requests are wanted, and still take them, so that others can look elsewhere."""
@@ -97,9 +97,37 @@ class _Workers(MPServer):
             for worker in self.wrks:
                 with suppress(OSError):  # it is gone
                     os.kill(worker.inner.pid, signal.SIGUSR1)
+            self.interrupt_signal = False
             self.main_loop_interrupt.clear()
             self.main_loop_interrupt.wait(self.drain_seconds)  # who asks again does not want to wait
         super().shutdown(exit_code)
+
+
+class _Wakes:
+    """What the main loop waits for, in place of an Event: that one's lock may be held by the very frame on top of which a
+    signal's handler sets it. What is due wakes it, and so does each `set`, once; neither is lost by a `clear`.
+    """
+
+    def __init__(self, is_due: Callable[[], object]) -> None:
+        self._is_due = is_due
+        self._set: SimpleQueue[None] = SimpleQueue()
+
+    def set(self) -> None:
+        self._set.put(None)
+
+    def clear(self) -> None:
+        with suppress(Empty):
+            while True:
+                self._set.get_nowait()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if self._is_due():
+            return True
+        try:
+            self._set.get(timeout=timeout)
+        except Empty:
+            return False
+        return True
 
 
 def _with_stops_held(start: Callable[[], None]) -> None:

@@ -28,7 +28,7 @@ class MemoryRecords:
                 bound(self.calls, self._max_rows)
 
     def note(self, closing: Closing) -> None:
-        """The same for what nobody waits for: the next flush says so."""
+        """The same for what nobody waits for: if it cannot be stored, the next flush says so."""
         try:
             self.add(closing)
         except StoreError:

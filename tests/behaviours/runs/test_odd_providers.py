@@ -99,3 +99,18 @@ async def test_a_stream_counts_up_to_its_first_end_and_not_without_one(parts, ou
     events = await events_of(agent, "Go.", "streamed")
     assert (events[-1].outcome, events[-1].text) == (outcome, text)
     assert "call.started" not in [event.event for event in events]
+
+
+async def test_what_is_done_to_the_usage_of_one_run_is_not_seen_in_another():
+    results = [await Agent("odd/model", models=OddProvider()).run("Go.") for _ in range(2)]
+    results[0].usage.private["mine"] = 1
+    assert results[1].usage.private == {}
+
+
+async def test_a_tool_whose_schema_cannot_be_used_does_not_keep_a_run_from_its_end():
+    @tool(parameters={"type": "object", "properties": {"word": {"type": "wrong"}}})
+    def look(word):
+        """Look a word up."""
+
+    result = await Agent("odd/model", tools=[look], models=OddProvider(called())).run("Go.")
+    assert (result.outcome, result.calls[0].result.error.detail) == (Outcome.COMPLETED, "INVALID_PARAMETERS")

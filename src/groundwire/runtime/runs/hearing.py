@@ -22,7 +22,7 @@ def hear(reply: Reply, known: AbstractSet[str], step: int, *, mark: str = "") ->
     if type(finish) is not Finish or type(finish.reason) is not FinishReason or type(reply.model) is not str:
         return None
     ids: list[str] = []
-    has_messages = False
+    has_others = False
     items: Iterable[object] = reply.items
     for item in items:
         if type(item) is CallItem:
@@ -31,12 +31,12 @@ def hear(reply: Reply, known: AbstractSet[str], step: int, *, mark: str = "") ->
                 return None
             ids.append(call.call_id)
         elif isinstance(item, Item):
-            has_messages = True
+            has_others = True
         else:
             return None
     if reply.warnings and not all(type(warning) is WireWarning for warning in reply.warnings):
         return None
-    if has_messages:
+    if has_others:
         reply = _as_the_model_said(without_leaks(reply))
     if ids and (mark or not known.isdisjoint(ids) or (len(ids) > 1 and len(set(ids)) < len(ids))):
         reply = _with_new_ids(reply, known, step, mark)

@@ -275,7 +275,7 @@ class Runner:
         if (applying := self._after_batch(turn)) is not None:
             await applying
         if batch.waiting:
-            ids = [item.call.call_id for item in calls]
+            ids = [item.call.call_id for item in calls]  # whichever of them was told first
             state.record(
                 Paused(waiting={call_id: batch.waiting[call_id] for call_id in ids if call_id in batch.waiting})
             )

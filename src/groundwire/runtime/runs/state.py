@@ -40,7 +40,7 @@ from groundwire.runtime.runs.prompts import was_said
 class RunState:
     """Changed only by `record`, whether something happens now or is read from the store.
 
-    What most runs never set are defaults of the class, which cost a run nothing.
+    What begins alike in all runs, and is not changed in place, stands in the class.
     """
 
     is_new = False
@@ -62,7 +62,6 @@ class RunState:
     failures = 0
     repairs = 0
     calls = 0
-    usage = Usage()
     cost: float | None = None
     context_tokens = 0
     """Read and written in the last request whose tokens were counted: the next one holds at least these."""
@@ -91,6 +90,7 @@ class RunState:
         """Of all calls in the conversation."""
         self.fingerprints = Fingerprints()
         self.warnings: list[WireWarning] = []
+        self.usage = Usage()
         self.waiting: dict[str, str] = {}
         self.last_ok: dict[str, bool] = {}
         """By tool, whether its last call succeeded."""
