@@ -1,12 +1,14 @@
 """`groundwire serve` as real processes: workers that count together, and signals that let requests finish."""
 
 import asyncio
+import itertools
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -247,6 +249,47 @@ async def test_workers_start_where_processes_are_not_forked_by_default(project, 
     async with served(project, "--workers", "2", path=f"{site}{os.pathsep}{SOURCES}") as (client, process):
         assert await eventually(lambda: two_workers_of(process))
         assert (await client.post("/v1/chat/completions", json=ASK)).status_code == 200
+
+
+async def test_a_gateway_that_is_told_to_stop_again_and_again_in_every_way_ends_at_once(project):
+    """A terminal's Ctrl-C reaches all processes of it, and then the workers hear it from the main one, too."""
+    configure(project, server={"shutdownSeconds": 300})
+    async with served(project, "--workers", "2") as (_, process):
+        workers = await eventually(lambda: two_workers_of(process))
+        process.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + 15
+        while process.poll() is None and workers and time.monotonic() < deadline:
+            for worker, sent in itertools.product(workers, (signal.SIGINT, signal.SIGTERM)):
+                with suppress(ProcessLookupError):
+                    os.kill(worker, sent)
+            workers = [worker for worker in workers if is_there(worker)]
+        assert await asyncio.wait_for(ended(process), 15) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells a process of its parent's death")
+async def test_the_workers_of_a_main_process_that_is_killed_finish_and_end(project):
+    configure(project, **SLOW)
+    async with served(project, "--workers", "2") as (client, process):
+        workers = await eventually(lambda: two_workers_of(process))
+        async with client.stream("POST", "/v1/chat/completions", json=STREAMED) as answer:
+            chunks = answer.aiter_raw()
+            first = await anext(chunks)
+            process.kill()
+            body = await rest_of(chunks, first)
+        assert body.endswith(b"data: [DONE]\n\n")
+
+        async def all_gone():
+            return not any(map(is_there, workers))
+
+        assert await eventually(all_gone)
+        assert await is_closed(client)
+
+
+def is_there(process_id):
+    try:
+        return "Z" not in Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
 
 
 @pytest.mark.parametrize("_time", range(4))

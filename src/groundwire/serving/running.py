@@ -6,12 +6,15 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from granian import _signals
+from granian._granian import WorkerSignal
 from granian.constants import Interfaces, Loops
 from granian.http import HTTP2Settings
 from granian.server.embed import Server
@@ -53,11 +56,15 @@ def run_server(make: Callable[[], Application], settings: ServerSettings, check:
     server.check = check
     server.drain_seconds = settings.drain_seconds
 
+    main_process = os.getpid()
+
     def make_in_worker() -> Application:
         """A signal that came since the worker was forked ends it here; one that comes later waits until it serves."""
         for sent in STOPS:
             signal.signal(sent, signal.SIG_DFL)
+        _end_with(main_process)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+        _signals.set_loop_signals = _hear_once  # in this process, which is nothing but a worker
         application = make()
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # the application lets them through when its loop runs for good
         return application
@@ -101,6 +108,36 @@ class _Workers(MPServer):
             self.main_loop_interrupt.clear()
             self.main_loop_interrupt.wait(self.drain_seconds)  # who asks again does not want to wait
         super().shutdown(exit_code)
+
+
+def _end_with(main_process: int) -> None:
+    """Have this worker told to stop when the main process is killed: nobody else would, and it has the port."""
+    if sys.platform == "linux":
+        import ctypes  # only here
+
+        set_death_signal = 1
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGTERM)
+        if os.getppid() != main_process:  # that was too late
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _hear_once(loop: asyncio.AbstractEventLoop) -> WorkerSignal:
+    """As the server itself would hear of signals, but of the first one only.
+
+    Its own handler waits, and lets nothing else run, where a second signal comes before the first was taken: from a terminal
+    a worker gets one from there, and another from the main process.
+    """
+    told = WorkerSignal()
+    heard: list[bool] = []
+
+    def hear() -> None:
+        if not heard:
+            heard.append(True)
+            told.set()
+
+    for sent in STOPS:
+        loop.add_signal_handler(sent, hear)
+    return told
 
 
 class _Wakes:
