@@ -42,6 +42,19 @@ def test_an_exact_replay_needs_neither_tools_nor_providers(weather_run, run, scr
     assert run("replay", weather_run, "--model", "gone/x").exit_code == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("openai/gpt-5.5", "OPENAI_API_KEY"), ("gpt-5.5", "groundwire models"), ("nix:x", "groundwire models")],
+)
+@pytest.mark.parametrize("command", [["replay"], ["eval", "replay"]])
+def test_the_built_in_model_does_not_answer_for_one_that_cannot_be_asked(weather_run, run, command, name, hint):
+    replayed = run(*command, weather_run, "--model", name)
+    assert (replayed.exit_code, replayed.stdout) == (1, "")
+    assert name in replayed.stderr
+    assert hint in replayed.stderr
+    assert not Path("reports").exists()
+
+
 def test_a_replay_as_json_has_both_sides(weather_run, run_json):
     report = run_json("replay", weather_run)
     assert (report["same"], report["exact"], report["differences"]) == (True, True, [])

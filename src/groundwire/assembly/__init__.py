@@ -6,6 +6,7 @@ from groundwire.assembly.models import (
     list_models,
     list_providers,
     open_models,
+    refuse_stand_in,
     scripted_model,
 )
 from groundwire.assembly.runtimes import Runtime, scratch_runtime
@@ -43,6 +44,7 @@ __all__ = [
     "open_trust",
     "read_dotenv",
     "read_trust",
+    "refuse_stand_in",
     "scratch_runtime",
     "scripted_model",
     "settings_schema",

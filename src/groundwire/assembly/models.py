@@ -68,6 +68,23 @@ def open_models(
     return ModelRouter(_catalogue(settings, environ, endpoints, providers), providers)
 
 
+def refuse_stand_in(models: ModelRouter, name: str) -> None:
+    """A ConfigError where the built-in model would answer to a name that is not its own.
+
+    For those who ask what a certain model says: its answers would be taken for that one's.
+    """
+    route = models.catalogue.find(name)
+    given = name.replace(":", "/").partition("/")[0]
+    if route.provider != SIMULATED or route.entry is not None or given == SIMULATED:
+        return
+    hint = (
+        f"set {given.upper()}_API_KEY"
+        if given in VENDORS
+        else "groundwire models lists them, and the keys that they want"
+    )
+    raise ConfigError(f"Nobody is set up who can be asked for {name!r}.", hint=hint)
+
+
 def _catalogue(
     settings: Settings, environ: Mapping[str, str], remote: Mapping[str, object], providers: Iterable[str]
 ) -> Catalogue:

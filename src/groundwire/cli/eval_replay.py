@@ -77,7 +77,7 @@ async def _replay(
     reports: Path,
     tenant: str,
 ) -> "tuple[Path, tuple[TrialRecord, ...]]":
-    from groundwire.assembly import open_models
+    from groundwire.assembly import open_models, refuse_stand_in
     from groundwire.evals.replaying import plan_replays, replay_trials
     from groundwire.evals.reports import ReportFolder, write_report
 
@@ -85,6 +85,8 @@ async def _replay(
     run = await plan_replays(runtime, run_ids, changes, now=now, trials=trials, tenant=tenant)
     models = open_models(settings)
     try:
+        if changes.model is not None:
+            refuse_stand_in(models, changes.model)
         folder = ReportFolder.create(reports, run, now=now)
         with folder.open_trials() as kept:
             records = await replay_trials(

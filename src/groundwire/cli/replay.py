@@ -71,13 +71,15 @@ def replay(
 async def _replay(
     runtime: "Runtime", settings: "Settings", run_id: str, changes: "Changes", tenant: str
 ) -> "ReplayReport":
-    from groundwire.assembly import open_models
+    from groundwire.assembly import open_models, refuse_stand_in
     from groundwire.replays import replay_run
 
     if changes.is_exact:
         return await replay_run(runtime, run_id, changes, tenant=tenant)
     models = open_models(settings)
     try:
+        if changes.model is not None:
+            refuse_stand_in(models, changes.model)
         return await replay_run(runtime, run_id, changes, models=models, tenant=tenant)
     finally:
         await models.close()
