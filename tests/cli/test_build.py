@@ -16,6 +16,25 @@ def test_one_command_builds_all_tools(empty, run):
         assert word in result.stdout
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("build",),
+        ("chat", "--tools", "tools/", "-m", "Hi"),
+        ("mcp", "--tools", "tools/"),
+        ("jobs", "work", "--tools", "tools/"),
+        ("eval", "init"),
+    ],
+    ids=" ".join,
+)
+def test_where_there_are_no_tools_every_command_says_how_to_get_some(empty, run, command):
+    result = run(*command)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error[registry_error]")
+    assert "hint: `groundwire init .`" in result.stderr
+    assert list(empty.iterdir()) == []
+
+
 def test_the_files_can_go_elsewhere(project, run):
     assert run("build", "tools/", "--out", "dist").exit_code == 0
     assert Path("dist/tool_registry.json").exists()

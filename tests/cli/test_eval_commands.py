@@ -67,12 +67,6 @@ def test_a_suite_that_is_there_is_kept_unless_it_may_be_written_over(project):
     assert Path("evals/tools.yaml").read_text().startswith("# A first suite")
 
 
-def test_tools_that_are_not_there_are_named(project):
-    refused = run(eval_init, "--tools", "nowhere")
-    assert (refused.exit_code, Path("evals").exists()) == (2, False)
-    assert "there is no folder nowhere" in refused.stderr
-
-
 def test_a_recorded_run_is_printed_or_written(weather_run):
     printed = run(eval_record, weather_run)
     assert printed.exit_code == 0

@@ -120,7 +120,7 @@ def test_without_its_extra_it_says_what_to_install(empty, groundwire, monkeypatc
     assert done.returncode == 1
     assert done.stderr == (
         "error[config_error]: The gateway needs granian, which is not installed.\n"
-        "hint: pip install 'groundwire[gateway]'\n"
+        "hint: pip install '/path/to/groundwire[gateway]'\n"
     )
 
 
@@ -138,4 +138,4 @@ def test_without_the_extra_of_mcp_everything_else_is_served(empty, monkeypatch):
             except urllib.error.URLError:
                 continue
     status, told = answer
-    assert (status, told["code"], told["hint"]) == (404, "no_such_path", "pip install 'groundwire[mcp]'")
+    assert (status, told["code"], told["hint"]) == (404, "no_such_path", "pip install '/path/to/groundwire[mcp]'")

@@ -253,7 +253,7 @@ def test_a_file_that_is_missing_or_no_model_is_named(tmp_path):
 def test_without_the_library_it_is_said_how_to_get_it(model_file):
     with pytest.raises(ConfigError, match="xllamacpp") as caught:
         LocalProvider(model_file)
-    assert caught.value.hint == "pip install 'groundwire[local]'"
+    assert caught.value.hint == "pip install '/path/to/groundwire[local]'"
 
 
 # The thread, with a runner that says what it was asked

@@ -196,5 +196,5 @@ asyncio.run(main())
 """
     environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
-    refused = "Asking openai needs an HTTP client. (pip install 'groundwire[providers]')"
+    refused = "Asking openai needs an HTTP client. (pip install '/path/to/groundwire[providers]')"
     assert run.stdout.splitlines() == ["You said: hi", refused, refused]

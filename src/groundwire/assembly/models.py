@@ -217,7 +217,7 @@ def _http_provider(endpoint: Endpoint, clock: Clock, cache: "ToolCache | None") 
     except ImportError:
         from groundwire.providers.failing import UnusableProvider
 
-        hint = "pip install 'groundwire[providers]'"
+        hint = "pip install '/path/to/groundwire[providers]'"
         return UnusableProvider(ConfigError(f"Asking {endpoint.name} needs an HTTP client.", hint=hint))
     transport = SocketTransport(endpoint.timeouts, proxy=endpoint.proxy, ca_file=endpoint.ca_file)
     return HttpProvider(endpoint, transport, clock=clock, cache=cache)

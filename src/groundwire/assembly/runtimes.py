@@ -99,7 +99,9 @@ def _telemetry(wanted: TelemetrySettings, environ: Mapping[str, str]) -> Telemet
 
         return open_telemetry(environ, with_content=wanted.capture_content)
     except ImportError as error:
-        log.info("telemetry is configured, but %s is not installed: pip install 'groundwire[otel]'", error.name)
+        log.info(
+            "telemetry is configured, but %s is not installed: pip install '/path/to/groundwire[otel]'", error.name
+        )
         return None
 
 

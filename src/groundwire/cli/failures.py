@@ -42,7 +42,7 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
         from groundwire.contracts.errors import ConfigError
 
         message = f"{what} needs {error.name}, which is not installed."
-        raise ConfigError(message, hint=f"pip install 'groundwire[{extra}]'") from None
+        raise ConfigError(message, hint=f"pip install '/path/to/groundwire[{extra}]'") from None
 
 
 def _explain(error: Exception, *, verbose: bool) -> None:

@@ -88,7 +88,7 @@ class McpRoute:
             from groundwire.mcp import HttpDoor
         except ImportError as error:
             message = f"The Model Context Protocol is not served: it needs {error.name}, which is not installed here."
-            raise NoSuchPath(message, hint="pip install 'groundwire[mcp]'") from None
+            raise NoSuchPath(message, hint="pip install '/path/to/groundwire[mcp]'") from None
 
         async with self._opening:
             if self._door is None:

@@ -55,8 +55,6 @@ def read_tools(tools_dir: str | None, registry_path: str | None) -> Registry:
         if registry_path is None and not Path(REGISTRY_FILE).exists():
             return Registry()
         return read_registry(registry_path or REGISTRY_FILE)
-    if not Path(tools_dir).is_dir():
-        raise click.BadParameter(f"there is no folder {tools_dir}", param_hint="--tools")
     registry = Registry.build(tools_dir)
     for problem in registry.quarantined:
         note(f"left out: {problem.tool}: {problem.message}")

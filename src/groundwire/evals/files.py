@@ -101,7 +101,9 @@ def _read_yaml(data: bytes) -> Any:
 
         from groundwire.evals.yaml_reading import PlainLoader
     except ImportError:
-        raise ConfigError("Reading YAML needs PyYAML.", hint="pip install 'groundwire[evals]', or write JSON") from None
+        raise ConfigError(
+            "Reading YAML needs PyYAML.", hint="pip install '/path/to/groundwire[evals]', or write JSON"
+        ) from None
     try:
         return yaml.load(data, PlainLoader)  # noqa: S506 - a loader that knows even less than the safe one
     except yaml.YAMLError as error:

@@ -135,5 +135,5 @@ def _simulators() -> Callable[..., AbstractAsyncContextManager[ModelRouter]]:
         from groundwire.evals.simulated import simulated_models
     except ImportError as error:
         message = f"Simulated models need {error.name}, which is not installed."
-        raise ConfigError(message, hint="pip install 'groundwire[evals]'") from None
+        raise ConfigError(message, hint="pip install '/path/to/groundwire[evals]'") from None
     return simulated_models

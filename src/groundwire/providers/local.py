@@ -57,7 +57,8 @@ class LocalProvider:
         _check_file(file)
         if load is None and importlib.util.find_spec("xllamacpp") is None:
             raise ConfigError(
-                "A local model needs xllamacpp, which is not installed.", hint="pip install 'groundwire[local]'"
+                "A local model needs xllamacpp, which is not installed.",
+                hint="pip install '/path/to/groundwire[local]'",
             )
         count = threads or max(1, (os.cpu_count() or 1) // 2)
         self._load = load or (lambda: load_runner(file, context_size=context_size, threads=count))

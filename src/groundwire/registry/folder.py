@@ -126,7 +126,7 @@ def read_tools(tools_dir: Path, base_path: Path | None = None) -> Found:
         raise RegistryError(
             f"The tools folder {tools_dir} cannot be read: {error.strerror}",
             reason="missing_tools",
-            hint="`groundwire init` makes one with two sample tools.",
+            hint="`groundwire init .` makes one with two sample tools.",
         ) from None
     tools, problems, advice = list[Tool](), list[Problem](), list[Advice]()
     for folder in folders:

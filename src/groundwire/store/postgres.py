@@ -330,7 +330,7 @@ def _import_driver() -> ModuleType:
         import asyncpg
     except ImportError:
         raise ConfigError(
-            "PostgreSQL needs the package asyncpg", hint="Install it with: pip install 'groundwire[postgres]'"
+            "PostgreSQL needs the package asyncpg", hint="Install it with: pip install '/path/to/groundwire[postgres]'"
         ) from None
     driver: ModuleType = asyncpg
     return driver
