@@ -51,7 +51,7 @@ demo: setup ## Show a tool being built, called, replayed, used by a model, and a
 
 # "logical" rather than "auto": auto counts physical cores and would leave half of a small machine idle.
 test: setup ## Run the tests (ARGS="-k name" narrows them)
-	@$(BIN)/python -m pytest -n logical --maxprocesses 8 $(ARGS)
+	@$(BIN)/python -m pytest -n logical --maxprocesses 8 --max-worker-restart 2 $(ARGS)
 
 check: setup ## Run every static check and print the sizes
 	@$(BIN)/ruff format --check .

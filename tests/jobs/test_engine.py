@@ -1,7 +1,9 @@
 """What is relied on of DBOS, private names included: a new version that fails here must not be taken."""
 
-import os
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -10,6 +12,19 @@ from dbos import _dbos
 from groundwire.jobs import rows
 from groundwire.jobs.engine import Engine, LeftBegun
 from groundwire.jobs.opening import place_of
+
+
+DYING = """
+import os, signal, sys, threading
+from groundwire.jobs.engine import Engine
+from groundwire.jobs.opening import place_of
+
+engine = Engine(place_of(sys.argv[1]))
+with engine.transact() as connection:
+    engine.enqueue(connection, "begun", 1, "greet", 0.0)
+engine.launch("ann", ["greet"], lambda job_id, run: os.kill(os.getpid(), signal.SIGKILL), concurrency=8, poll=0.02)
+threading.Event().wait()
+"""
 
 
 class Runs:
@@ -82,6 +97,17 @@ def test_a_worker_that_takes_no_more_waits_for_what_it_is_being_handed(engine, r
     assert engine.workers_with_runs() == set()
 
 
+def test_a_worker_may_be_stopped_while_it_starts(engine, runs):
+    """Its threads are counted among those of the process before they have begun, and cannot be waited for then."""
+    kinds = [f"kind_{number}" for number in range(20)]
+    for _ in range(10):
+        engine.launch("worker", kinds, runs, concurrency=8, poll=0.02)
+        while not any(thread.name.startswith("queue-worker-jobs.kind") for thread in threading.enumerate()):
+            pass
+        engine.stop()
+    assert _dbos._dbos_global_instance is None
+
+
 def test_an_application_may_name_its_threads_as_the_engine_does(engine, runs):
     launch(engine, "worker", runs)
     its_own = threading.Thread(target=runs.may_end.wait, name="queue-worker-1", daemon=True)
@@ -132,14 +158,9 @@ def test_a_delayed_run_is_released_at_once_and_a_withdrawn_one_never(engine, run
 
 
 def test_what_a_dead_worker_had_begun_is_handed_out_again_once(shared_url, runs):
-    place = place_of(shared_url)
-    if (child := os.fork()) == 0:  # pragma: no cover - it is killed
-        engine = Engine(place)
-        enqueue(engine, "begun")
-        launch(engine, "ann", lambda job_id, run: os.kill(os.getpid(), 9))
-        threading.Event().wait()
-    os.waitpid(child, 0)
-    engine = Engine(place)
+    killed = subprocess.run([sys.executable, "-c", DYING, shared_url], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    engine = Engine(place_of(shared_url))
     assert engine.workers_with_runs() == {"ann"}
     launch(engine, "bob", runs)
     for _ in range(3):

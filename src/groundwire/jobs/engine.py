@@ -153,7 +153,8 @@ class Engine:
             asked_to_stop.set()
         for thread in threading.enumerate():
             if thread.name in self._queue_threads:
-                thread.join(timeout=STOP_SECONDS)
+                with suppress(RuntimeError):  # it is only about to begin, and will find that it was told to stop
+                    thread.join(timeout=STOP_SECONDS)
                 if thread.is_alive():
                     log.warning("%s still waits for the database, and may be handed another job", thread.name)
 
