@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from contextlib import closing
 
 import pytest
@@ -30,6 +31,20 @@ async def test_leaving_the_block_makes_everything_durable():
     async with Runtime(Registry([book])) as runtime:
         assert_ok(await runtime.call("book"))
     assert len(await runtime.store.list_calls("default")) == 1
+
+
+async def test_closing_ends_the_threads_of_handlers_that_block():
+    threads = []
+
+    @tool(blocking=True)
+    def wait() -> None:
+        """Wait."""
+        threads.append(threading.current_thread())
+
+    async with Runtime(Registry([wait])) as runtime:
+        assert_ok(await runtime.call("wait"))
+    await asyncio.to_thread(threads[0].join, 10)
+    assert not threads[0].is_alive()
 
 
 async def test_closing_lets_go_of_a_store_of_which_only_the_tables_were_used(tmp_path):

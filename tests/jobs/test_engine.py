@@ -13,7 +13,6 @@ from groundwire.jobs import rows
 from groundwire.jobs.engine import Engine, LeftBegun
 from groundwire.jobs.opening import place_of
 
-
 DYING = """
 import os, signal, sys, threading
 from groundwire.jobs.engine import Engine

@@ -130,6 +130,19 @@ async def test_there_are_as_many_threads_as_calls_at_once_and_few_stay():
     assert await threads.run(lambda: 1) == 1
 
 
+async def test_no_thread_stays_when_they_are_closed():
+    threads, gate = DaemonThreads(), threading.Event()
+    at_work = threads.run(lambda: gate.wait(10) and threading.current_thread())
+    idle = await threads.run(threading.current_thread)
+    threads.close()
+    gate.set()
+    ended = [idle, await at_work]
+    for thread in ended:
+        await asyncio.to_thread(thread.join, 10)
+    assert [thread.is_alive() for thread in ended] == [False] * 2
+    assert await threads.run(lambda: 1) == 1
+
+
 async def test_a_result_that_comes_after_its_call_was_cancelled_harms_nobody():
     threads, gate, done = DaemonThreads(), threading.Event(), threading.Event()
 

@@ -49,10 +49,13 @@ class Pipes:
     async def serve(self, server: Server[Any]) -> None:
         inward, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
         outgoing, outward = anyio.create_memory_object_stream[SessionMessage]()
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._read, inward, outgoing.clone())
-            group.start_soon(self._write, outward, group.cancel_scope.cancel)
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._read, inward, outgoing.clone())
+                group.start_soon(self._write, outward, group.cancel_scope.cancel)
+                await server.run(incoming, outgoing, server.create_initialization_options())
+        finally:
+            self._threads.close()
 
     async def _read(self, inward: Any, refusals: Any) -> None:
         async with inward, refusals:

@@ -86,13 +86,14 @@ class Runtime:
         if parts.jobs is not None:
             self._background = BackgroundTools(parts.jobs, sessions=self._sessions, store=store, ids=self.ids)
         self._desk = Desk(registry.version, store=store, clock=self.clock, ids=self.ids)
+        self._threads = DaemonThreads()
         self._dispatcher = self._make_dispatcher()
         self._is_open = False
         self._portal: Portal | None = None
         self._portal_lock = threading.Lock()
 
     def _make_dispatcher(self) -> Dispatcher:
-        parts, threads = self.parts, DaemonThreads()
+        parts = self.parts
         return Dispatcher(
             store=self.store,
             ledger=self._ledger,
@@ -102,13 +103,13 @@ class Runtime:
                 clock=self.clock,
                 ids=self.ids,
                 flags=parts.flags,
-                threads=threads,
+                threads=self._threads,
                 confirmation_seconds=parts.times.confirmation_seconds,
             ),
             recorder=self._recorder,
             clock=self.clock,
             ids=self.ids,
-            threads=threads,
+            threads=self._threads,
             resources=parts.resources,
             background=self._background,
             on_step=parts.on_step,
@@ -136,6 +137,7 @@ class Runtime:
             if self._is_open:
                 await self._recorder.flush()  # no head is noted: whoever closes need not have written anything
         finally:
+            self._threads.close()
             await self.store.shut()  # an application's own tables may have opened it
         self._is_open = False
 
