@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from pathlib import Path
@@ -96,16 +97,43 @@ async def test_a_key_may_stand_in_the_environment(empty):
     ("options", "error"),
     [
         (["--secret", "whsec_short"], "error[config_error]: A webhook's key"),
-        (["--secret-file", "none.txt"], "error[os_error]: none.txt"),
+        (["--secret-file", "none.txt"], "error[config_error]: The file of keys none.txt cannot be read"),
+        (["--secret-file", "empty.txt"], "error[config_error]: The file of keys empty.txt holds none"),
         (["--secret", KEY, "--host", "0.0.0.0"], "error[config_error]: Without a key, everybody who reaches"),
         (["--secret", KEY, "--host", "nobody.invalid"], "error[config_error]: The host"),
     ],
 )
 def test_what_it_cannot_start_with_is_one_clear_line(empty, run, options, error):
+    Path("empty.txt").write_text("\n")
     result = run("app", "supplier", "brain", "--store", "memory://", "--port", "0", *options)
     assert result.exit_code == 1
     assert result.stderr.startswith(error)
     assert "short" not in result.stderr
+
+
+def test_who_has_no_file_of_keys_is_told_how_to_make_one(empty, run):
+    result = run("app", "supplier", "brain", "--secret-file", "keys.txt")
+    assert "groundwire app supplier brain --new-key > keys.txt" in result.stderr
+
+
+@pytest.fixture
+def made_key(empty, run):
+    made = run("app", "supplier", "brain", "--new-key")
+    assert (made.exit_code, made.stderr) == (0, "")
+    Path("keys.txt").write_text(made.stdout)
+    return made.stdout.strip()
+
+
+async def test_a_key_that_it_makes_is_one_that_it_takes(made_key):
+    async with brain("--secret-file", "keys.txt", "--store", "memory://") as (_, _, client):
+        assert await send(client, sample(), made_key) == 200
+
+
+def test_a_brain_that_cannot_listen_makes_no_key(empty, run):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = run("app", "supplier", "brain", "--store", "memory://", "--port", str(taken.getsockname()[1]))
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error[config_error]: Port")
 
 
 @pytest.fixture
@@ -153,9 +181,17 @@ def test_an_address_that_wanted_no_more_can_be_enabled_again(kept, run):
         (("--brain", "notaurl", "--secret", KEY), "Webhooks cannot be sent to 'notaurl'."),
         (("--brain", "https://a/b", "--secret", KEY, "--allow-network", "zzz"), "'zzz' is no network."),
         (("--allow-network", "127.0.0.0/8"), "name it with --brain"),
+        (("--brain", "http://127.0.0.1:8743/signals", "--secret", KEY), "--allow-network"),
+        (("--brain", "https://localhost/signals", "--secret", KEY), "localhost is at an address that is not public"),
+        (("--brain", "http://ops.example/signals", "--secret", KEY), "only reached by https"),
+        (("--signal-log", "taken/signals.jsonl"), "Signals cannot be written to taken/signals.jsonl"),
+        (("--brain", "https://a/b", "--secret", KEY, "--signal-log", "x"), "give --brain or --signal-log"),
+        (("--bot", "openai/gpt-5.5"), "OPENAI_API_KEY"),
+        (("--bot", "rules", "--summary", "gone/model"), "Rules play both roles or none"),
     ],
 )
-def test_a_service_whose_signals_could_never_arrive_does_not_start(empty, run, options, message):
+def test_a_service_that_could_not_do_its_work_does_not_start(empty, run, options, message):
+    Path("taken").touch()
     result = run("app", "supplier", "serve", "--port", "0", *options)
     assert result.exit_code != 0
     assert message in result.stderr

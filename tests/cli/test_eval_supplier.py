@@ -45,6 +45,13 @@ def test_signals_are_delivered_into_the_report_when_asked_for(run):
     assert [json.loads(line)["signal"]["signalType"] for line in lines] == ["human_escalation", "manual_review"]
 
 
+def test_signals_that_did_not_arrive_fail_the_command_with_the_reason(run, monkeypatch):
+    monkeypatch.setenv("GROUNDWIRE_BRAIN_SECRET", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")
+    done = run("eval", "supplier", "--send-to-brain", "http://127.0.0.1:9/signals", "--case-ids", "mes2-01", "--quiet")
+    assert done.exit_code == 1
+    assert "signals delivered: 0 of 2 (" in done.stderr
+
+
 def test_a_run_is_gone_on_with_by_its_folder_with_the_options_that_it_had(run):
     run("eval", "supplier", "--grounding", "report", "--case-ids", "mes2-05", "--quiet")
     folder = newest().path
@@ -97,6 +104,13 @@ def test_the_same_seed_is_the_same_game(run):
     first, second = (run("app", "supplier", "play", "--seed", "5", "--json").stdout for _ in range(2))
     said = [[json.loads(line).get("content") for line in text.splitlines()] for text in (first, second)]
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("role", ["--bot", "--supplier"])
+def test_nobody_plays_for_a_model_that_cannot_be_asked(run, role):
+    done = run("app", "supplier", "play", role, "gemini-pro")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "gemini-pro" in done.stderr
 
 
 def test_a_game_whose_bot_cannot_be_reached_fails(run, empty):

@@ -10,7 +10,7 @@ import click
 
 from groundwire.cli.failures import needs_extra
 from groundwire.cli.options import global_options
-from groundwire.cli.output import note
+from groundwire.cli.output import note, print_text
 
 if TYPE_CHECKING:
     from groundwire.assembly import Settings
@@ -39,8 +39,11 @@ PORT = 8743
     help=f"A key that signals are signed with; several while keys are changed. Better in {SECRET_VARIABLE} or a file.",
 )
 @click.option("--secret-file", metavar="FILE", type=click.Path(path_type=Path), help="Such keys, one on each line.")
+@click.option("--new-key", is_flag=True, help="Print a new key and do nothing else; a file of keys begins with it.")
 @global_options()
-def app_supplier_brain(host: str, port: int, secrets: tuple[str, ...], secret_file: Path | None) -> None:
+def app_supplier_brain(
+    host: str, port: int, secrets: tuple[str, ...], secret_file: Path | None, *, new_key: bool
+) -> None:
     """Serve a brain that takes signals, checks them and lists them.
 
     POST /signals takes them, signed as Standard Webhooks has it; GET /api/signals lists them, and /openapi.json describes
@@ -56,13 +59,17 @@ def app_supplier_brain(host: str, port: int, secrets: tuple[str, ...], secret_fi
     from groundwire.cli.opening import read_settings
     from groundwire.serving import check_service, new_webhook_key
 
+    if new_key:
+        print_text(new_webhook_key())
+        return
     settings = read_settings()
     given = given_secrets(secrets, secret_file)
-    if not given:
-        given = [new_webhook_key()]
-        note(f"No key was given, so this is a new one: {given[0]}")
     keys = to_keys(given)
     check_free(host, port)
+    if not keys:
+        made = new_webhook_key()
+        note(f"No key was given, so this is a new one: {made}")
+        keys = to_keys([made])
     server = msgspec.structs.replace(settings.server, host=host, port=port or free_port(host), workers=1)
     settings = msgspec.structs.replace(settings, server=server)
     asyncio.run(check_service(settings))
@@ -72,9 +79,22 @@ def app_supplier_brain(host: str, port: int, secrets: tuple[str, ...], secret_fi
 
 def given_secrets(secrets: Sequence[str], file: Path | None) -> list[str]:
     """What the command line says; else what the environment does."""
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file is not None else []
-    named = [*secrets, *(line.strip() for line in lines if line.strip())]
+    named = [*secrets, *(_read_secrets(file) if file is not None else ())]
     return named or os.environ.get(SECRET_VARIABLE, "").split()
+
+
+def _read_secrets(file: Path) -> list[str]:
+    from groundwire.contracts.errors import ConfigError
+
+    hint = f"groundwire app supplier brain --new-key > {file}"
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ConfigError(f"The file of keys {file} cannot be read: {error.strerror}.", hint=hint) from None
+    found = [line.strip() for line in text.splitlines() if line.strip()]
+    if not found:
+        raise ConfigError(f"The file of keys {file} holds none.", hint=hint)
+    return found
 
 
 def to_keys(texts: Sequence[str]) -> "list[WebhookKey]":

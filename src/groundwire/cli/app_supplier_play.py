@@ -58,8 +58,10 @@ async def _play(bot: str, supplier: str, seed: int, turns: int, changes: Mapping
     from msgspec.structs import replace
 
     from groundwire.apps.supplier.playing import Ended, draw_request, draw_sheet, open_game
-    from groundwire.cli.opening import read_settings
+    from groundwire.cli.opening import check_models, read_settings
 
+    settings = read_settings()
+    await check_models(settings, [name for name in (bot, supplier) if name != RULES])
     request = replace(draw_request(seed, f"play-{seed}"), **changes)
     sheet = draw_sheet(seed)
     if as_json:
@@ -67,7 +69,7 @@ async def _play(bot: str, supplier: str, seed: int, turns: int, changes: Mapping
     else:
         note(f"{request.item} ×{request.qty}{f', {request.want}' if request.want else ''}; seed {seed}")
     status = ""
-    async with open_game(read_settings(), request, sheet, bot=bot, supplier=supplier, seed=seed) as game:
+    async with open_game(settings, request, sheet, bot=bot, supplier=supplier, seed=seed) as game:
         async for move in game.moves(turns):
             status = move.status if isinstance(move, Ended) else status
             if as_json:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from groundwire.serving import Endpoint
     from groundwire.serving.application import Application
 
-PORT = 8742
+PORT = 8744
 
 
 @click.command("serve")
@@ -101,12 +101,14 @@ def app_supplier_serve(
     from groundwire.apps.supplier.opening import SupplierOptions
     from groundwire.apps.supplier.signals.outbox import SignalEndpoint
     from groundwire.cli.listening import check_free
-    from groundwire.cli.opening import read_settings
+    from groundwire.cli.opening import check_models, read_settings
     from groundwire.serving import check_service
 
     keys = to_keys(given_secrets(secrets, secret_file))
     if brain is not None and not keys:
         raise click.UsageError(f"A brain needs a key: --secret-file, or {SECRET_VARIABLE} in the environment.")
+    if brain is not None and signal_log is not None:
+        raise click.UsageError("Signals go to a brain or into a log: give --brain or --signal-log.")
     if networks and brain is None:
         raise click.UsageError("--allow-network says where a brain may be: name it with --brain.")
     settings = read_settings()
@@ -118,7 +120,10 @@ def app_supplier_serve(
         brain=SignalEndpoint(url=brain, keys=tuple(keys), allow=networks) if brain is not None else None,
         signal_log=signal_log or "",
     )
+    if signal_log is not None:
+        _check_log(Path(signal_log))
     settings = with_grounding(settings, options.grounding)
+    asyncio.run(check_models(settings, [name for name in (bot, summary) if name not in (None, RULES)]))
     check_free(host, port)
     server = msgspec.structs.replace(settings.server, host=host, port=port or free_port(host), workers=1)
     settings = msgspec.structs.replace(settings, server=server)
@@ -126,6 +131,12 @@ def app_supplier_serve(
     if options.roles.bot == RULES and bot is None:
         note("There is no key for any model, so rules answer in its place.")
     note(f"Negotiations at {url_of(host, server.port)}/api/supplier/conversations")
+    if brain is not None:
+        note(f"Signals go to {brain}")
+    elif signal_log is not None:
+        note(f"Signals are appended to {signal_log}")
+    else:
+        note("Signals stay with their conversations: neither --brain nor --signal-log says where to send them.")
     run_server(partial(_make, settings, options), server, lambda: None)
 
 
@@ -137,10 +148,23 @@ def _roles(bot: str | None, summary: str | None, settings: "Settings") -> "Roles
 
     alone = [info.name for info in list_providers(settings, os.environ)] == [SIMULATED]
     usual = Roles(bot=RULES, summary=RULES) if alone and not settings.simulator.script else Roles()
+    named = bot or summary
+    if named and RULES in (named, usual.bot):  # rules and models do not share a conversation
+        usual = Roles(bot=named, summary=named)
     roles = Roles(bot=bot or usual.bot, summary=summary or usual.summary)
     if (roles.bot == RULES) != (roles.summary == RULES):
         raise click.UsageError("Rules play both roles or none: name --bot and --summary.")
     return roles
+
+
+def _check_log(path: Path) -> None:
+    from groundwire.contracts.errors import ConfigError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+    except OSError as error:
+        raise ConfigError(f"Signals cannot be written to {path}: {error.strerror}.") from None
 
 
 def _make(settings: "Settings", options: "SupplierOptions") -> "Application":

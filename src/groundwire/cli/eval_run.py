@@ -144,7 +144,8 @@ def run_suite(
         note(f"\nStopped. Go on with: groundwire eval --resume {folder.path}")
         context.exit(INTERRUPTED)
     _tell(plan, folder, done, min_pass, as_json=as_json)
-    if min_pass is not None and (done.finished.left or _below(done, min_pass)):
+    is_short = min_pass is not None and (done.finished.left or _below(done, min_pass))
+    if is_short or any(total.missing for total in done.summary.totals):
         context.exit(FAILED)
 
 
@@ -238,6 +239,9 @@ def _tell(plan: "Plan", folder: "ReportFolder", done: "Evaluated", min_pass: flo
         note(f"{plural(left, 'trial')} left: {reason}. Go on with: groundwire eval --resume {folder.path}")
     for name in below:
         note(f"below {min_pass:g}: {name}")
+    for total in done.summary.totals:
+        if total.missing:
+            note(f"{total.name}: {total.count} of {total.of} ({', '.join(total.missing)})")
 
 
 def _below(done: "Evaluated", min_pass: float | None) -> list[str]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
@@ -12,7 +12,16 @@ from urllib.parse import unquote, urlsplit
 import click
 import msgspec
 
-from groundwire.assembly import Runtime, Settings, StoreSettings, TrustSettings, load_settings, read_dotenv
+from groundwire.assembly import (
+    Runtime,
+    Settings,
+    StoreSettings,
+    TrustSettings,
+    load_settings,
+    open_models,
+    read_dotenv,
+    refuse_stand_in,
+)
 from groundwire.cli.options import REGISTRY_FILE, GlobalOptions
 from groundwire.cli.output import clean, note, redact
 from groundwire.cli.servers import with_servers
@@ -35,6 +44,16 @@ def read_settings() -> Settings:
     if options.store:
         settings = msgspec.structs.replace(settings, store=StoreSettings(url=options.store))
     return settings
+
+
+async def check_models(settings: Settings, names: Sequence[str]) -> None:
+    """A ConfigError where somebody names a model that nobody can be asked for."""
+    models = open_models(settings)
+    try:
+        for name in names:
+            refuse_stand_in(models, name)
+    finally:
+        await models.close()
 
 
 def read_registry(path: str) -> Registry:

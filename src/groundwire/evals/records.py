@@ -123,12 +123,16 @@ class TrialRecord(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Total(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """So many of so many, over the trials of one model: what a suite counts besides trials that pass."""
+    """So many of so many, over the trials of one model: what a suite counts besides trials that pass.
+
+    `missing` are the reasons why something was not done that had been asked for: the command fails for them.
+    """
 
     name: str
     count: int
     of: int
     model: str = ""
+    missing: tuple[str, ...] = ()
 
     @property
     def share(self) -> float | None:

@@ -146,8 +146,25 @@ def test_what_is_no_address_is_refused_before_anything_is_sent(url):
         check_webhook_target(url)
 
 
+@pytest.mark.parametrize(
+    ("url", "allow", "reason"),
+    [
+        ("https://10.0.0.7/signals", (), "not public"),
+        ("https://[::1]/signals", ("127.0.0.0/8",), "not public"),
+        ("http://localhost:8743/signals", (), "not public"),
+        ("http://ops.example/signals", (), "only reached by https"),
+        ("http://93.184.216.34/signals", ("127.0.0.0/8",), "only reached by https"),
+    ],
+)
+def test_what_could_never_be_sent_to_is_refused_at_once(url, allow, reason):
+    with pytest.raises(ConfigError, match=reason):
+        check_webhook_target(url, allow)
+
+
 def test_an_address_and_networks_of_the_right_form_are_fine():
     check_webhook_target("https://ops.example/signals")
+    check_webhook_target("http://ops.internal/signals", ["10.0.0.0/8"])
+    check_webhook_target("http://localhost:8743/signals", ["127.0.0.0/8"])
     check_webhook_target("http://[::1]:8743/signals", ["::1/128", "127.0.0.0/8"])
     with pytest.raises(ConfigError):
         check_webhook_target("https://ops.example/signals", ["zzz"])

@@ -35,8 +35,7 @@ class AddressRefused(TransportError):
 
 def check_webhook_target(url: str, allow: Iterable[str] = ()) -> None:
     """A ConfigError for what can be no webhook's address, whatever names mean today, or for networks that are none."""
-    for text in allow:
-        _network(text)
+    addresses = PublicAddresses(allow)
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -44,6 +43,12 @@ def check_webhook_target(url: str, allow: Iterable[str] = ()) -> None:
         is_address = False
     if not is_address or not url.isascii() or not url.isprintable() or " " in url:
         raise ConfigError(f"Webhooks cannot be sent to {url[:200]!r}.", hint="Write https://host/path.")
+    host = parts.hostname or ""
+    try:
+        addresses.judge(host, _known_addresses(host), is_secure=parts.scheme == "https")
+    except AddressRefused as refused:
+        hint = "If it is meant, allow its network, such as 127.0.0.0/8 (--allow-network where there is a command line)."
+        raise ConfigError(f"Webhooks cannot be sent to {url[:200]!r}: {refused}", hint=hint) from None
 
 
 class PublicAddresses:
@@ -61,11 +66,15 @@ class PublicAddresses:
             found = await self._resolve(server.host, server.port)
         except UnicodeError:  # a name that no resolver can be asked for
             raise AddressRefused("The name of the host is not valid.") from None
+        return self.judge(server.host, found, is_secure=server.is_secure)
+
+    def judge(self, host: str, found: Sequence[str], *, is_secure: bool) -> Sequence[str]:
+        """The addresses that were found for a host, as they are connected to; refused where they may not be."""
         judged = [_read(text) for text in found]
         if not all(self._is_allowed(address) or is_public(address) for address in judged):
-            raise AddressRefused(f"{server.host} is at an address that is not public.")
-        if not server.is_secure and not all(map(self._is_allowed, judged)):
-            raise AddressRefused(f"{server.host} is public, and so it is only reached by https.")
+            raise AddressRefused(f"{host} is at an address that is not public.")
+        if not is_secure and not (self._allowed and all(map(self._is_allowed, judged))):
+            raise AddressRefused(f"{host} is in no allowed network, and so it is only reached by https.")
         return [str(address) for address in judged]
 
     def _is_allowed(self, address: Address) -> bool:
@@ -88,6 +97,16 @@ def is_public(address: Address) -> bool:
 async def resolve_host(host: str, port: int) -> Sequence[str]:
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(place[4][0]) for place in found))
+
+
+def _known_addresses(host: str) -> Sequence[str]:
+    """What can be said of a host without asking anybody: nothing of most names."""
+    if host == "localhost":
+        return ["127.0.0.1"]
+    try:
+        return [str(ip_address(host))]
+    except ValueError:
+        return []
 
 
 def _read(text: str) -> Address:

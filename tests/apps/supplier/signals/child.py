@@ -49,7 +49,7 @@ async def run(store, url, key, point):
     await opened.open()
     jobs, sender, tables = open_jobs(store), MortalSender(allow=LOOPBACK), MortalTables(opened.database)
     await tables.open()
-    outbox = Outbox(tables, jobs, sender, SignalEndpoint(url=url, keys=(WebhookKey(key),)))
+    outbox = Outbox(tables, jobs, sender, SignalEndpoint(url=url, keys=(WebhookKey(key),), allow=LOOPBACK))
     await outbox.receive_signals([signal()])
     await jobs.start(outbox.handlers)
     [job] = await jobs.list()

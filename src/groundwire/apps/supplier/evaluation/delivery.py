@@ -31,7 +31,7 @@ def check_target(target: str) -> None:
         return
     from groundwire.serving import check_webhook_target
 
-    check_webhook_target(target)
+    check_webhook_target(target, LOOPBACK)
     if not _keys():
         raise ConfigError(f"A brain wants signed signals, and {SECRET_VARIABLE} is not set.", hint="whsec_…")
 
@@ -43,8 +43,16 @@ async def deliver(records: Sequence[TrialRecord], folder: Path, target: str) -> 
         for model in dict.fromkeys(record.trial.model for record in records):
             signals = [signal for record in records if record.trial.model == model for signal in _signals_of(record)]
             receipt = await receiver.receive_signals(signals)
-            name = "signals delivered"
-            totals.append(Total(model=model, name=name, count=len(receipt.accepted), of=len(signals)))
+            missing = tuple(dict.fromkeys(rejection.reason for rejection in receipt.rejected))
+            totals.append(
+                Total(
+                    model=model,
+                    name="signals delivered",
+                    count=len(receipt.accepted),
+                    of=len(signals),
+                    missing=missing,
+                )
+            )
     return tuple(totals)
 
 
