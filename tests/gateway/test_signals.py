@@ -288,7 +288,7 @@ async def test_the_workers_of_a_main_process_that_is_killed_finish_and_end(proje
 def is_there(process_id):
     try:
         return "Z" not in Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it may go while it is looked at
         return False
 
 

@@ -232,7 +232,7 @@ def _compare_tools(before, after, encoded, dialect, codes):
     for one, other in zip(sent, read, strict=True):
         assert other.description == one.description
         if one.freeform is None and "schema" not in codes:
-            assert _open(other.parameters) == _open(one.parameters)
+            assert _open(other.schema) == _open(one.schema)
         is_told = any(each.code.startswith("option_") and each.path.endswith(".strict") for each in encoded.warnings)
         if dialect != "gemini" and not is_told:
             assert bool(other.strict) == bool(one.strict)
