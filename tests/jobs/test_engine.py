@@ -214,3 +214,17 @@ def test_notes_of_ended_runs_are_removed_and_others_kept(engine, runs):
     assert engine.forget_runs("2000-01-01T00:00:00+00:00") == 0
     assert engine.forget_runs("9999-01-01T00:00:00+00:00") == 1
     assert engine.forget_runs("9999-01-01T00:00:00+00:00") == 0
+
+
+def test_while_nothing_is_expected_the_database_is_seldom_asked_and_what_others_enqueue_is_found(shared_url, runs):
+    engine, other = Engine(place_of(shared_url)), Engine(place_of(shared_url))
+    launch(engine, "ann", runs)
+    notes = _dbos._dbos_global_instance._sys_db
+    engine._looks._expected_until = 0.0
+    enqueue(other, "elsewhere")
+    runs.may_end.set()
+    runs.until(("elsewhere", 1))
+    assert notes.get_queue("jobs.greet") is notes.get_queue("jobs.greet")
+    engine.stop()
+    other.close()
+    engine.close()

@@ -169,8 +169,9 @@ class Jobs(Protocol):
 class JobSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """How a process works on jobs. `serve`: whether `groundwire serve` does so too.
 
-    `concurrency` is how many jobs of one kind run at a time, `pollSeconds` how often it looks for more, `graceSeconds` how
-    long one that stops waits for those that run. Jobs that ended so many days ago are forgotten.
+    `concurrency` is how many jobs of one kind run at a time, `pollSeconds` how often it looks for more (ten times rarer
+    while nothing happens), `graceSeconds` how long one that stops waits for those that run. Jobs that ended so many days
+    ago are forgotten.
     """
 
     serve: bool = True

@@ -20,6 +20,7 @@ from groundwire.contracts.errors import ConfigError
 from groundwire.jobs.failures import in_our_words
 from groundwire.jobs.liveness import FileLiveness, Liveness, PostgresLiveness
 from groundwire.jobs.locks import one_at_a_time
+from groundwire.jobs.looking import Looks
 from groundwire.jobs.places import Place
 from groundwire.jobs.rows import METADATA
 
@@ -45,6 +46,7 @@ class Engine:
     def __init__(self, place: Place) -> None:
         self._folder = ""
         self._queue_threads: set[str] = set()
+        self._looks: Looks | None = None
         self._schema = place.schema or None
         self.liveness: Liveness
         self._preparing: AbstractContextManager[None] = nullcontext()  # on PostgreSQL, whoever prepares takes locks
@@ -99,12 +101,14 @@ class Engine:
         if delay is None or delay > 0:
             options["delay_seconds"] = _NEVER if delay is None else delay
         self._client.enqueue_in_transaction(connection, options, job_id, run)  # type: ignore[arg-type]
+        self._expect()
 
     def release(self, runs: Sequence[tuple[str, int]]) -> None:
         """Let delayed runs begin now."""
         for job_id, run in runs:
             self._client.set_workflow_delay(_workflow(job_id, run), delay_until_epoch_ms=0)
         self._client._sys_db.transition_delayed_workflows()  # noqa: SLF001
+        self._expect()
 
     def withdraw(self, job_id: str, run: int) -> None:
         """A run that nobody has begun is never begun. Whoever begins one that is not meant would find that out, too."""
@@ -142,6 +146,8 @@ class Engine:
         DBOS.listen_queues([_queue(kind) for kind in kinds])
         DBOS.launch()
         _wait_for_nobody_else(instance._sys_db)  # noqa: SLF001
+        self._looks = Looks(poll)
+        _look_seldom(instance._sys_db, self._looks)  # noqa: SLF001
 
     def take_no_more(self) -> None:
         """Return when no run will be handed out here any more, so that what is given back goes to others."""
@@ -175,6 +181,7 @@ class Engine:
     def recover(self, worker: str) -> None:
         """Hand out again what a dead worker had begun. Declaring a living one dead makes its runs happen twice."""
         DBOS._recover_pending_workflows([worker])  # noqa: SLF001
+        self._expect()
 
     def forget_runs(self, ended_before: str) -> int:
         """Remove the engine's notes of runs that ended before that time (ISO 8601)."""
@@ -189,6 +196,10 @@ class Engine:
         self._pool.dispose()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _expect(self) -> None:
+        if self._looks is not None:
+            self._looks.expect()
 
     def _migrate(self) -> None:
         with in_our_words(), self._preparing:
@@ -218,6 +229,27 @@ def _wait_for_nobody_else(notes: Any) -> None:
         return True
 
     notes.update_workflow_outcome = note_or_leave
+
+
+def _look_seldom(notes: Any, looks: Looks) -> None:
+    """Its threads ask for the settings of their queue and for work, several times a second each, for as long as they live."""
+    read_queue, claim = notes.get_queue, notes.start_queued_workflows
+    queues: dict[str, Any] = {}
+
+    def read_queue_once(name: str, **options: Any) -> Any:
+        if queues.get(name) is None:
+            queues[name] = read_queue(name, **options)
+        return queues[name]
+
+    def claim_if_due(queue: Any, *arguments: Any, **options: Any) -> tuple[list[str], Any]:
+        if not looks.is_due(queue.name):
+            return [], None
+        claimed: tuple[list[str], Any] = claim(queue, *arguments, **options)
+        if claimed[0]:
+            looks.expect()
+        return claimed
+
+    notes.get_queue, notes.start_queued_workflows = read_queue_once, claim_if_due
 
 
 def _workflow(job_id: str, run: int) -> str:
