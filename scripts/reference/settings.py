@@ -113,7 +113,7 @@ MEANINGS = {
     "Settings.jobs": "How processes work on what was left for later.",
     "JobSettings.serve": "Whether `groundwire serve` works too, where it has background tools.",
     "JobSettings.concurrency": "How many jobs of one kind run at a time in one process.",
-    "JobSettings.pollSeconds": "How often a process looks for jobs that are due.",
+    "JobSettings.pollSeconds": "How often a process looks for jobs that are due; ten times less often while nothing happens.",
     "JobSettings.graceSeconds": "How long a process that stops waits for jobs that are running, before it interrupts them.",
     "JobSettings.retainDays": "Days after which jobs that have ended are forgotten, and their keys with them.",
     "Settings.telemetry": "What is told to OpenTelemetry, where the environment asks for it.",
