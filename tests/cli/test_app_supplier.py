@@ -187,6 +187,8 @@ def test_an_address_that_wanted_no_more_can_be_enabled_again(kept, run):
         (("--signal-log", "taken/signals.jsonl"), "Signals cannot be written to taken/signals.jsonl"),
         (("--brain", "https://a/b", "--secret", KEY, "--signal-log", "x"), "give --brain or --signal-log"),
         (("--bot", "openai/gpt-5.5"), "OPENAI_API_KEY"),
+        (("--silence-hours", "nan"), "--silence-hours"),
+        (("--secret", KEY), "name it with --brain"),
         (("--bot", "rules", "--summary", "gone/model"), "Rules play both roles or none"),
     ],
 )

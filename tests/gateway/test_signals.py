@@ -220,6 +220,18 @@ async def test_a_worker_that_dies_is_replaced_and_the_others_serve_on(project):
         after = await eventually(lambda: two_workers_of(process, without=before[0]))
         assert before[1] in after
         assert await eventually(lambda: is_ready(client, process))
+        assert b"died, and is replaced" in await asyncio.to_thread(_line_with, process, b"worker")
+
+
+async def test_workers_that_die_as_soon_as_they_are_started_end_the_server_with_a_reason(project):
+    async with served(project, "--workers", "2") as (_, process):
+        first = await eventually(lambda: two_workers_of(process))
+        os.kill(first[0], signal.SIGKILL)
+        second = await eventually(lambda: two_workers_of(process, without=first[0]))
+        (new,) = set(second) - set(first)
+        os.kill(new, signal.SIGKILL)
+        assert b"soon after they are started" in await asyncio.to_thread(_line_with, process, b"error:")
+        assert await ended(process) == 1
 
 
 async def two_workers_of(process, without=0):

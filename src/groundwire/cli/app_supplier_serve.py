@@ -11,8 +11,8 @@ import click
 
 from groundwire.cli.app_supplier_brain import SECRET_VARIABLE, given_secrets, to_keys
 from groundwire.cli.failures import needs_extra
-from groundwire.cli.options import global_options
-from groundwire.cli.output import note
+from groundwire.cli.options import Number, global_options
+from groundwire.cli.output import note, redact
 
 if TYPE_CHECKING:
     from groundwire.apps.supplier.agents import Roles
@@ -46,7 +46,7 @@ PORT = 8744
 @click.option(
     "--silence-hours",
     metavar="H",
-    type=click.FloatRange(0, 24 * 365, min_open=True),
+    type=Number(0, 24 * 365, min_open=True),
     default=24.0,
     show_default=True,
     help="After so long without an answer a conversation ends as no_reply.",
@@ -109,6 +109,8 @@ def app_supplier_serve(
         raise click.UsageError(f"A brain needs a key: --secret-file, or {SECRET_VARIABLE} in the environment.")
     if brain is not None and signal_log is not None:
         raise click.UsageError("Signals go to a brain or into a log: give --brain or --signal-log.")
+    if brain is None and (secrets or secret_file is not None):
+        raise click.UsageError("A key signs what is sent to a brain: name it with --brain.")
     if networks and brain is None:
         raise click.UsageError("--allow-network says where a brain may be: name it with --brain.")
     settings = read_settings()
@@ -132,7 +134,7 @@ def app_supplier_serve(
         note("There is no key for any model, so rules answer in its place.")
     note(f"Negotiations at {url_of(host, server.port)}/api/supplier/conversations")
     if brain is not None:
-        note(f"Signals go to {brain}")
+        note(f"Signals go to {redact(brain)}")
     elif signal_log is not None:
         note(f"Signals are appended to {signal_log}")
     else:

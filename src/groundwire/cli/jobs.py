@@ -1,8 +1,10 @@
 """`groundwire jobs`: work that was left for later, and a process that does it."""
 
 import asyncio
+import signal
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -115,31 +117,33 @@ def work(tools_dir: str | None, registry_path: str | None, *, until_idle: bool) 
     settings, registry = read_settings(), read_tools(tools_dir, registry_path)
 
     async def run(runtime: "Runtime") -> None:
+        told = asyncio.Event()
+        for sent in (signal.SIGINT, signal.SIGTERM):  # before any work begins: what has begun is finished
+            asyncio.get_running_loop().add_signal_handler(sent, told.set)
         await runtime.work()
         note("Working on jobs.")
+        ends: list[asyncio.Future[Any]] = [asyncio.ensure_future(told.wait())]
         if until_idle:
-            await runtime.jobs.idle()
-        else:
-            await _told_to_stop()
+            ends.append(asyncio.ensure_future(runtime.jobs.idle()))
+        done, others = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for other in others:
+            other.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        for end in done:
+            end.result()
 
     run_with_servers(registry, settings, run)
 
 
-async def _told_to_stop() -> None:
-    import signal
-
-    told = asyncio.Event()
-    for sent in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(sent, told.set)
-    await told.wait()
-
-
 def _ask(question: "Callable[[Jobs], Awaitable[T]]") -> T:
     """Jobs need no tools and no store: only where they are kept. Nothing is created by looking."""
-    from groundwire.cli.opening import read_settings
+    from groundwire.cli.opening import is_missing, note_missing, read_settings
     from groundwire.jobs import open_jobs
+    from groundwire.jobs.opening import place_of
 
     settings = read_settings()
+    if is_missing(settings.store.url) and not Path(place_of(settings.store.url).file).exists():
+        note_missing(settings.store.url)
 
     async def run() -> T:
         kept = open_jobs(settings.store.url, settings=settings.jobs)

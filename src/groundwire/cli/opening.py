@@ -142,6 +142,11 @@ def is_missing(url: str) -> bool:
     return parts.scheme == "sqlite" and len(parts.path) > 1 and not Path(unquote(parts.path[1:])).exists()
 
 
+def note_missing(url: str) -> None:
+    file = Path(unquote(urlsplit(url).path[1:])).name
+    note(f"Nothing has been recorded yet: there is no {file}.")
+
+
 def configure_logging(*, verbose: bool) -> None:
     """Send logs to stderr, unless the process has made its own arrangements."""
     level = logging.DEBUG if verbose else logging.WARNING
@@ -161,8 +166,7 @@ def _without_trust(settings: Settings) -> Settings:
 
 
 def _without_store(settings: Settings, *, keep_checkpoint: bool) -> Settings:
-    file = Path(unquote(urlsplit(settings.store.url).path[1:])).name
-    note(f"Nothing has been recorded yet: there is no {file}.")
+    note_missing(settings.store.url)
     audit = settings.audit if keep_checkpoint else msgspec.structs.replace(settings.audit, checkpoint="")
     return msgspec.structs.replace(settings, store=StoreSettings(url=NO_STORE), audit=audit)
 

@@ -90,6 +90,11 @@ class _Workers(MPServer):
         worker.start = partial(_with_stops_held, worker.start)  # type: ignore[method-assign]
         return worker
 
+    def _respawn_workers(self, workers: list[int], spawn_target: Any, target_loader: Any, delay: float = 0) -> None:
+        if not delay:  # nobody asked for it
+            log.warning("%s died, and is replaced", ", ".join(f"worker {number + 1}" for number in workers))
+        super()._respawn_workers(workers, spawn_target, target_loader, delay)
+
     def signal_handler_reload(self, *args: Any, **kwargs: Any) -> None:
         try:
             self.check()
@@ -100,6 +105,8 @@ class _Workers(MPServer):
 
     def shutdown(self, exit_code: int = 0) -> None:
         """Say first that no more requests are wanted, and still take them, so that others can look elsewhere."""
+        if self.interrupt_children and not self.interrupt_signal:
+            log.error("workers die soon after they are started, so this server ends")
         if self.drain_seconds and not self.interrupt_children:
             for worker in self.wrks:
                 with suppress(OSError):  # it is gone

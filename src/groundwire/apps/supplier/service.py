@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from groundwire import ConfigError
 from groundwire.apps.supplier.contracts import (
     Goal,
     HistoryEntry,
@@ -22,17 +23,21 @@ from groundwire.apps.supplier.contracts import (
     as_json,
 )
 from groundwire.apps.supplier.host import Conversation, SupplierHost
+from groundwire.apps.supplier.host.conversations import MAX_ENTRIES
 from groundwire.apps.supplier.pipeline import Pipeline, handle_conversation_end, handle_incoming_message
 from groundwire.serving import Asked, Before, Endpoint, Limit, cursor_of, page, page_of, wanted_id
 
 LONGEST_WAIT = 120.0
+MAX_CHARS = 20_000
+MAX_HISTORY_CHARS = 200_000
+"""Of all messages that are handed over at once: they are read while others wait."""
 _TAG = "supplier"
 _ROOT = "/api/supplier"
 _ONE = f"{_ROOT}/conversations/{{sessionId}}"
 _CONVERSATION: JsonObject = msgspec.json.schema(Conversation)
 
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
-Text = Annotated[str, Meta(min_length=1, max_length=20_000)]
+Text = Annotated[str, Meta(min_length=1, max_length=MAX_CHARS)]
 
 
 class Begin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,16 +65,22 @@ class Listing(Struct, frozen=True, kw_only=True):
     status: Annotated[Status, Meta(description="Only those that stand so.")] | None = None
 
 
+class Said(HistoryEntry, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A message of a history that somebody else keeps, as long at most as one that is kept here."""
+
+    content: Annotated[str, Meta(max_length=MAX_CHARS)]
+
+
 class HandleIncoming(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     sr: SourcingRequest
-    history: Annotated[tuple[HistoryEntry, ...], Meta(min_length=1)]
+    history: Annotated[tuple[Said, ...], Meta(min_length=1, max_length=MAX_ENTRIES)]
     goals: tuple[Goal, ...] = ()
     bot_tool_trace: tuple[TraceEntry, ...] = ()
 
 
 class HandleEnd(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     sr: SourcingRequest
-    history: tuple[HistoryEntry, ...]
+    history: Annotated[tuple[Said, ...], Meta(max_length=MAX_ENTRIES)]
     goals: tuple[Goal, ...] = ()
     bot_tool_trace: tuple[TraceEntry, ...] = ()
     status: Status | None = None
@@ -220,6 +231,7 @@ class _Service:
 
     async def handle_incoming(self, asked: Asked) -> object:
         given: HandleIncoming = asked.body
+        _check_length(given.history)
         return as_json(
             await handle_incoming_message(
                 sr=given.sr,
@@ -233,6 +245,7 @@ class _Service:
 
     async def handle_end(self, asked: Asked) -> object:
         given: HandleEnd = asked.body
+        _check_length(given.history)
         return as_json(
             await handle_conversation_end(
                 sr=given.sr,
@@ -244,3 +257,9 @@ class _Service:
                 tenant=asked.tenant,
             )
         )
+
+
+def _check_length(history: Sequence[HistoryEntry]) -> None:
+    length = sum(len(entry.content) for entry in history)
+    if length > MAX_HISTORY_CHARS:
+        raise ConfigError(f"The history has {length} characters, and {MAX_HISTORY_CHARS} are read at most.")

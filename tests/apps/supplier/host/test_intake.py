@@ -32,6 +32,19 @@ async def test_a_message_that_was_written_before_one_that_still_waits_is_answere
     assert [entry.args["goalId"] for entry in known.bot_tool_trace] == ["moq", "unit_price"]
 
 
+async def test_steps_of_two_conversations_are_two_whatever_sessions_and_messages_are_called(stage):
+    """Joined with colons, `a:1` at 3 with `m` was `a` at 1 with `3:m`, and the latter was never answered."""
+    async with stage.open() as host:
+        for session in ("a:1", "a"):
+            await host.begin(SourcingRequest(session_id=session, item="杯子", qty=10))
+        for session, message in (("a:1", "first"), ("a:1", "m"), ("a", "3:m"), ("a", "last")):
+            await host.receive(session, supplier("200个起", message_id=message))
+            await host.wait_for(session, message, seconds=60)
+        known = await host.find("a")
+    assert known.inbox == ()
+    assert [entry.message_id for entry in known.history if entry.role == "supplier"] == ["3:m", "last"]
+
+
 def test_messages_without_a_time_wait_in_the_order_of_their_arrival():
     known = changes.opened(REQUEST, (), bot("在吗"), NOON)
     for name, timestamp in (("a", TWELVE), ("b", ""), ("c", ELEVEN), ("d", "soon"), ("e", TWELVE)):

@@ -102,6 +102,21 @@ async def test_a_request_that_cannot_be_meant_is_refused(small_client, name, val
     assert (await asked(small_client, "GET", "/conversations"))[1]["items"] == []
 
 
+@pytest.mark.parametrize("path", ["/handle-incoming-message", "/handle-conversation-end"])
+async def test_a_history_that_is_handed_over_has_bounds(small_client, path):
+    whole, more = "，" * 20_000, "，" * 20_001
+    for contents, expected in (
+        ([whole], 200),
+        ([more], 400),
+        ([whole] * 10, 200),
+        ([whole] * 10 + ["x"], 400),
+        (["x"] * 2001, 400),
+    ):
+        history = [{"role": "supplier", "content": content} for content in contents]
+        status, _ = await asked(small_client, "POST", path, json={"sr": SR, "history": history})
+        assert status == expected, len(history)
+
+
 async def test_goals_have_names_that_a_tool_can_say(small_client):
     for goal_id in ("", "MOQ", "a b", "\x00", "x" * 65):
         body = {"sr": SR, "goals": [{"goalId": goal_id}]}

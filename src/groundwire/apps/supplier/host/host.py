@@ -27,7 +27,7 @@ from groundwire.apps.supplier.contracts import (
 )
 from groundwire.apps.supplier.host import conversations as changes
 from groundwire.apps.supplier.host.conversations import MAX_ENTRIES, Conversation, FollowUp
-from groundwire.apps.supplier.host.names import check_id, run_id_of
+from groundwire.apps.supplier.host.names import check_id, key_of, run_id_of
 from groundwire.apps.supplier.host.tables import ConversationTables
 from groundwire.apps.supplier.pipeline import (
     Pipeline,
@@ -162,6 +162,7 @@ class SupplierHost:
 
     async def wait_for(self, session_id: str, message_id: str, *, seconds: float, tenant: str = "default") -> None:
         """Return when the message was handled, or when the time is up."""
+        waited_for = ""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while True:
@@ -169,36 +170,36 @@ class SupplierHost:
                     if all(entry.message_id != message_id for entry in known.inbox):
                         return
                     job = await self._submit_turn(tenant, known)
-                    if (await self._jobs.wait(job.job_id, tenant=tenant)).status is not JobStatus.DONE:
+                    ended = await self._jobs.wait(job.job_id, tenant=tenant)
+                    if ended.status is not JobStatus.DONE or job.job_id == waited_for:
                         return
+                    waited_for = job.job_id
 
     async def _go_on(self, tenant: str, known: Conversation) -> None:
         """Ask for everything that the conversation waits for. Jobs are named, so asking again changes nothing."""
         session = known.session_id
         for outgoing in known.outbox if self._send is not None else ():
             if not outgoing.is_sent:
-                await self._submit(tenant, session, SEND, outgoing.message_id, {"messageId": outgoing.message_id})
+                await self._submit(tenant, session, SEND, (outgoing.message_id,), {"messageId": outgoing.message_id})
         if known.inbox:
             await self._submit_turn(tenant, known)
         elif known.status is Status.CONTINUE:
             due = known.silence_due
-            await self._submit(tenant, session, SILENCE, f"{session}:{due!r}", {"due": due}, due_at=due)
+            await self._submit(tenant, session, SILENCE, (repr(due),), {"due": due}, due_at=due)
         elif (summary := known.summary) is None:
             ref = known.history_ref
-            await self._submit(
-                tenant, session, SUMMARY, f"{session}:{ref}", {"historyRef": ref}, schedule=MODEL_RETRIES
-            )
+            await self._submit(tenant, session, SUMMARY, (ref,), {"historyRef": ref}, schedule=MODEL_RETRIES)
         else:
             if self._receivers is not None and summary.signals and summary.brain_receipt is None:
                 ref = summary.history_ref
-                await self._submit(tenant, session, DELIVER, f"{session}:{ref}", {"historyRef": ref})
+                await self._submit(tenant, session, DELIVER, (ref,), {"historyRef": ref})
             if (plan := known.follow_up) is not None:
                 ref = plan.history_ref
                 await self._submit(
                     tenant,
                     session,
                     FOLLOW_UP,
-                    f"{session}:{ref}",
+                    (ref,),
                     as_json(plan),
                     due_at=plan.due_at,
                     schedule=MODEL_RETRIES,
@@ -359,22 +360,28 @@ class SupplierHost:
 
     async def _submit_turn(self, tenant: str, known: Conversation) -> Job:
         place, message_id = len(known.history), known.inbox[0].message_id
-        key, payload = f"{known.session_id}:{place}:{message_id}", {"place": place, "messageId": message_id}
-        return await self._submit(tenant, known.session_id, TURN, key, payload, schedule=MODEL_RETRIES)
+        step, payload = (str(place), message_id), {"place": place, "messageId": message_id}
+        return await self._submit(tenant, known.session_id, TURN, step, payload, schedule=MODEL_RETRIES)
 
     async def _submit(
         self,
         tenant: str,
         session: str,
         kind: str,
-        key: str,
+        step: tuple[str, ...],
         payload: JsonObject,
         *,
         due_at: float | None = None,
         schedule: RetrySchedule | None = None,
     ) -> Job:
+        """One job for each step, as often as it is asked for."""
         return await self._jobs.submit(
-            kind, {"sessionId": session, **payload}, tenant=tenant, key=key, due_at=due_at, schedule=schedule
+            kind,
+            {"sessionId": session, **payload},
+            tenant=tenant,
+            key=key_of(session, *step),
+            due_at=due_at,
+            schedule=schedule,
         )
 
 

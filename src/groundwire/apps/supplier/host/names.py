@@ -14,6 +14,10 @@ def check_id(what: str, value: str) -> None:
         raise ConfigError(f"{value[:40]!r} cannot be a {what} id", hint=f"use 1 to {MAX_ID_CHARS} printable characters")
 
 
+def key_of(*parts: str) -> str:
+    """The same for the same step, and no other's, whatever a session or a message is called."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
 def run_id_of(kind: str, *parts: str) -> str:
-    """The same for the same step, and no other's, whatever a session is called."""
-    return f"supplier.{kind}.{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]}"
+    return f"supplier.{kind}.{key_of(*parts)}"
