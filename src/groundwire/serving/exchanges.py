@@ -191,10 +191,11 @@ class _Heart:
         self._timer = self._loop.call_later(life.seconds, self._look)
 
     def stop(self) -> None:
+        """The answer ends when nobody has its transport any more, so nothing here may keep it, or be kept by its own task."""
         self._timer.cancel()
         if self._beating is not None:
             self._beating.cancel()
-        self._transport = None
+        self._transport = self._beating = None
 
     def _look(self) -> None:
         self._timer = self._loop.call_later(self._life.seconds, self._look)
