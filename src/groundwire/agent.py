@@ -15,26 +15,31 @@ from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import ConfigError, NotFound
 from groundwire.contracts.events import CallFinished, CallStarted, Event, RunEnded
 from groundwire.contracts.failures import Failure
+from groundwire.contracts.jobs import JobHandler
 from groundwire.contracts.messages import Item, Message
 from groundwire.contracts.ports import Clock, Provider, Store
 from groundwire.contracts.replies import Usage, WireWarning
+from groundwire.contracts.requests import FunctionTool
 from groundwire.contracts.results import ToolResult
-from groundwire.contracts.runs import RESUMABLE, Outcome, Run, Started
+from groundwire.contracts.runs import Outcome, Run, Started
 from groundwire.providers.router import ModelRouter, who_answers
 from groundwire.registry import Registry, Tool
 from groundwire.registry.validators import compile_schema
 from groundwire.runtime.background import NOTHING_LATE, Late
 from groundwire.runtime.finishing import see_through
-from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, end_unbegun, load_run
+from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, load_run, record_cancelled
+from groundwire.runtime.runs.leases import RunLease, RunLeases
 from groundwire.runtime.runs.option_reading import OptionReader, no_presets
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
 from groundwire.runtime.runs.prompts import Prompt, output_format, read_history, read_prompt
-from groundwire.runtime.runs.runner import Price, Runner, no_price
+from groundwire.runtime.runs.resumption import RUN_JOBS, RunResumer
+from groundwire.runtime.runs.runner import Price, Runner, ended_event, no_price
 from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.trusting import flag_enforced, heed_trust
 from groundwire.runtime.runs.watching import RunWatch
+from groundwire.runtime.spill import READ_TOOL
 from groundwire.runtime.turns import EventSink, Turn
 
 if TYPE_CHECKING:
@@ -143,6 +148,8 @@ class Agent:
             price=self._price,
             has_one_store=True,
         )
+        self._leases = RunLeases(self.runtime)
+        self._resumer: RunResumer | None = None
         self._who = None if self.runtime.parts.trust is None else who_answers(self._models)
 
     async def run(
@@ -168,10 +175,7 @@ class Agent:
             known = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
         except NotFound:
             return await self.run(prompt, history=history, run_id=run_id, **changes)
-        if known.run.outcome and known.run.outcome not in RESUMABLE:
-            known.outcome = Outcome(known.run.outcome)
-            return _result(known, [])
-        return await self.resume(run_id, tenant=tenant, output=changes.get("output"))
+        return await self.resume(known.run.run_id, tenant=tenant, output=changes.get("output"))
 
     async def stream(
         self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, run_id: str = "", **changes: Any
@@ -186,14 +190,21 @@ class Agent:
                 yield event
 
     async def resume(self, run_id: str, *, tenant: str = "default", output: Any = None) -> RunResult:
-        """Go on with a run that waits for a decision, failed at its provider, or lost its process.
+        """Resume a run that was paused, cancelled or interrupted, or whose provider failed.
 
-        `output` is the type of its answer, where the run had another than the agent.
+        While another process executes it, this waits for that one. A run that has ended gives its result again, without
+        events. `output` is the type of its answer, where the run had another than the agent.
         """
-        return await self._collect(await self._load(run_id, tenant, output), resumed=True)
+        state = await self._load(run_id, tenant, output)
+        return _result(state, []) if state.outcome is not None else await self._collect(state, resumed=True)
 
     async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncGenerator[Event]:
-        async with aclosing(self._events(await self._load(run_id, tenant), resumed=True)) as events:
+        """Like `resume`, event by event. Of a run that has ended there is only `run.ended`."""
+        state = await self._load(run_id, tenant)
+        if state.outcome is not None:
+            yield ended_event(state, state.outcome)
+            return
+        async with aclosing(self._events(state, resumed=True)) as events:
             async for event in events:
                 yield event
 
@@ -213,6 +224,60 @@ class Agent:
         registry = None if tools is None else _registry(tools)
         changes = Changes(model=model, instructions=instructions, registry=registry, execute=execute)
         return await replay_run(self.runtime, run_id, changes, models=self._models, price=self._price, tenant=tenant)
+
+    async def work(self, handlers: Mapping[str, JobHandler] | None = None, *, when_needed: bool = False) -> None:
+        """Execute background calls, jobs of these kinds, and runs that are due, in this process, until closed.
+
+        A run is due when an approval that it waits for was decided or has expired, when its process died, or when
+        a person asked for it (`RunActions`). With `when_needed`, no worker on jobs is started before a run
+        is due.
+        """
+        await self.runtime.open()
+        if self._resumer is not None:
+            raise ConfigError("This agent executes jobs already.", hint="Call work() once, and close() to stop.")
+        is_started = False
+
+        async def start_jobs() -> None:
+            nonlocal is_started
+            if not is_started:
+                is_started = True
+                await self.runtime.work({RUN_JOBS: resumer.resume, **(handlers or {})})
+
+        resumer = self._resumer = RunResumer(
+            runs=self.runtime.store,
+            jobs=self.runtime.jobs,
+            leases=self._leases,
+            clock=self.runtime.clock,
+            lease_seconds=self.runtime.parts.times.lease_seconds,
+            execute=self._resume_as_job,
+            can_resume=self._has_tools_of,
+            start_jobs=start_jobs,
+        )
+        if not when_needed:
+            await start_jobs()
+            await resumer.sweep()
+        resumer.start()
+
+    def notify(self) -> None:
+        """Look for due runs now: this process has decided an approval, or asked for a run to be resumed or cancelled."""
+        if self._resumer is not None:
+            self._resumer.notify()
+
+    async def _resume_as_job(self, tenant: str, run_id: str) -> Outcome:
+        state = await self._load(run_id, tenant)
+        if state.outcome is not None:
+            return state.outcome
+        state.is_job = True
+        return (await self._collect(state, resumed=True)).outcome
+
+    async def _has_tools_of(self, run: Run) -> bool:
+        """Whether the tools that a run was offered are here. Before its first step, its registry must be the same."""
+        state = await load_run(self.runtime.store, self.runtime.clock, run.tenant, run.run_id)
+        if state.plan is None:
+            return state.registry_version == self.runtime.registry.version
+        clients = {tool.name for tool in state.options.client_tools}
+        offered = {tool.name for tool in state.plan.tools if isinstance(tool, FunctionTool)}
+        return offered - clients - {READ_TOOL} <= {tool.spec.wire_name for tool in self.runtime.registry}
 
     def run_sync(self, prompt: Prompt = None, **changes: Any) -> RunResult:
         """The same without an event loop of one's own."""
@@ -234,6 +299,9 @@ class Agent:
 
     async def close(self) -> None:
         """Let go of what was opened here; a runtime and models that were given belong to whoever gave them."""
+        resumer, self._resumer = self._resumer, None
+        if resumer is not None:
+            await resumer.close()
         if self._owns_models:
             await self._models.close()
         if self._owns_runtime:
@@ -274,14 +342,16 @@ class Agent:
             self._check(options, run_id)
             self._fitting = options
         now = clock.now()
-        run = Run(
-            tenant=options.tenant,
-            run_id=run_id or self.runtime.ids.new("run"),
-            session_id=options.session or "",
-            turn=turn,
-            model=options.model,
-            created_at=now,
-            updated_at=now,
+        run = self._leases.lend(
+            Run(
+                tenant=options.tenant,
+                run_id=run_id or self.runtime.ids.new("run"),
+                session_id=options.session or "",
+                turn=turn,
+                model=options.model,
+                created_at=now,
+                updated_at=now,
+            )
         )
         started = Started(
             items=(*given, *late.items) if message is None else (*given, *late.items, message),
@@ -324,15 +394,21 @@ class Agent:
         return 1 + max(said, 0 if known is None else known.turns)
 
     async def _load(self, run_id: str, tenant: str, output: Any = None) -> RunState:
+        """Claim a run and read it. Where it has ended, the state has its outcome and nothing is claimed."""
         await self.runtime.open()
-        state = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
-        if state.run.outcome and state.run.outcome not in RESUMABLE:
-            raise ConfigError(f"run {run_id!r} has ended: {state.run.outcome}")
-        self.runtime.check_turn(state.options.for_turn(run_id))
+        run = await self._leases.claim(tenant, run_id)
+        try:
+            state = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
+            self.runtime.check_turn(state.options.for_turn(run_id))
+        except BaseException:
+            if not run.is_ended:
+                await see_through(self._leases.give_up(run))
+            raise
         for kind in (output, self._output):  # a type is not stored; one of another form is not the run's
             if kind is not None and output_format(kind) == state.options.output:
                 state.output_type = kind
                 break
+        state.outcome = Outcome(run.outcome) if run.is_ended else None
         return state
 
     async def _trusted(self, options: RunOptions) -> tuple[RunOptions, tuple[WireWarning, ...]]:
@@ -353,23 +429,30 @@ class Agent:
             return await self.runtime.begin_turn(options, state.run.turn, resumed=resumed, is_new=state.is_new)
         except asyncio.CancelledError:
             if not resumed:
-                await see_through(end_unbegun(self.runtime.store, state))
+                await see_through(record_cancelled(self.runtime.store, state))
             raise
 
     async def _events(self, state: RunState, *, resumed: bool) -> AsyncGenerator[Event]:
         """`run.ended` comes last, when everything that the run did is durable."""
         afterwards: list[Event] = []
         ended: Event | None = None
-        turn = await self._turn(state, afterwards.append, resumed=resumed)
-        try:
-            async with aclosing(self._runner.stream(state, turn)) as events:
-                async for event in events:
-                    if isinstance(event, RunEnded):
-                        ended = event
-                    else:
-                        yield event
-        finally:
-            await self.runtime.end_turn(turn)
+        with self._leases.hold(state) as lease:
+            try:
+                turn = await self._turn(state, afterwards.append, resumed=resumed)
+                try:
+                    async with aclosing(self._runner.stream(state, turn)) as events:
+                        async for event in events:
+                            if isinstance(event, RunEnded):
+                                ended = event
+                            else:
+                                yield event
+                except asyncio.CancelledError:
+                    if not lease.absorbs_cancellation():
+                        raise
+                finally:
+                    await self.runtime.end_turn(turn)
+            finally:
+                await self._leases.release(lease)
         for event in afterwards:
             yield event
         if ended is not None:
@@ -377,14 +460,25 @@ class Agent:
 
     async def _collect(self, state: RunState, *, resumed: bool) -> RunResult:
         events: list[Event] = []
-        turn = await self._turn(state, events.append, resumed=resumed)
-        try:
-            await self._runner.run(state, turn)
-            ended = events.pop()
-        finally:
-            await self.runtime.end_turn(turn)
+        with self._leases.hold(state) as lease:
+            try:
+                turn = await self._turn(state, events.append, resumed=resumed)
+                try:
+                    await self._execute(state, turn, lease)
+                    ended = events.pop()
+                finally:
+                    await self.runtime.end_turn(turn)
+            finally:
+                await self._leases.release(lease)
         events.append(ended)  # it comes last, as in a stream
         return _result(state, events)
+
+    async def _execute(self, state: RunState, turn: Turn, lease: RunLease) -> None:
+        try:
+            await self._runner.run(state, turn)
+        except asyncio.CancelledError:
+            if not lease.absorbs_cancellation():
+                raise
 
 
 def _result(state: RunState, events: list[Event]) -> RunResult:

@@ -89,9 +89,9 @@ class KilledWriting:
         await self._inner.create_run(run, entries)
         self._pass("after create_run")
 
-    async def append_run(self, run: Any, entries: Any) -> bool:
+    async def append_run(self, run: Any, entries: Any, **options: Any) -> bool:
         self._pass("before append_run")
-        written: bool = await self._inner.append_run(run, entries)
+        written: bool = await self._inner.append_run(run, entries, **options)
         self._pass("after append_run")
         return written
 

@@ -17,6 +17,7 @@ from groundwire.contracts.records import GENESIS, AuditEntry, AuditHead, AuditRe
 
 RETENTION_KIND = "retention"
 KEY_KIND = "key"
+RUN_KIND = "run"
 UNREADABLE = ""
 """Stands for the hash of a record that cannot be read, so that its successor is not blamed too."""
 

@@ -18,6 +18,7 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     │  └─ StoreUnavailable   the store cannot be reached now
     ├─ NotFound              an approval, effect, session, key or report that was asked for does not exist
     │  └─ AlreadyDecided     it does, but cannot be decided: somebody has, or its time has run out
+    ├─ RunInProgress         a run cannot be resumed now: another execution holds it
     ├─ ReportBusy            an evaluation is writing into this report right now
     ├─ ReportDamaged         a file of an evaluation's report cannot be read; `line` says where, if it has lines
     └─ AccessError           a request to a server is not let in
@@ -208,6 +209,11 @@ class NotFound(GroundwireError):
 
 class AlreadyDecided(NotFound):
     code = "already_decided"
+
+
+class RunInProgress(GroundwireError):
+    code = "run_in_progress"
+    retryable = True
 
 
 class ReportBusy(GroundwireError):

@@ -272,7 +272,7 @@ class ConfirmationStore(Protocol):
     ) -> bool:
         """Approve or deny, if it is still open and not expired; `entry` is audited together with it.
 
-        With `instead`, the question from then on is about those arguments.
+        With `instead`, the question from then on is about those arguments. Runs that wait for it are due from now on.
         """
         ...
 
@@ -300,19 +300,33 @@ class AuditStore(Protocol):
 
 
 class RunStore(Protocol):
-    """Runs are append-only: who appends says how many entries there are, and loses if somebody was faster."""
+    """Runs are append-only: an append names the number of entries and the owner, and fails if either has changed."""
 
     async def create_run(self, run: Run, entries: Sequence[RunEntry]) -> None:
         """Store a new run with its first entries, durably; a StoreError if there is one of that id."""
         ...
 
-    async def append_run(self, run: Run, entries: Sequence[RunEntry]) -> bool:
+    async def append_run(self, run: Run, entries: Sequence[RunEntry], *, waiting: Sequence[str] = ()) -> bool:
         """Append in one durable transaction, and replace the head; `run.entries` is their number before.
 
-        False, and nothing is written, when the stored number is another one, or there is no such run. Entries must
-        count on from that number, else it is a StoreError. A run's session and its beginning stay what they were. What
-        is appended has happened: a caller that is cancelled meanwhile goes on only when it is written.
+        Returns False, and writes nothing, if the stored number or owner differs, or the run does not exist. Entries must
+        continue from that number, else it is a StoreError. A run's session and its creation time stay what they were.
+        A head with an outcome clears the owner; if it waits for the approvals `waiting`, the run becomes due when the
+        first of them is decided or expires, also if that has happened already. What is appended has happened: a caller
+        that is cancelled meanwhile continues only when it is written.
         """
+        ...
+
+    async def swap_lease(self, seen: Run, wanted: Run) -> bool:
+        """Replace owner, due_at, resumes and cancel_requested, if all four are still those of `seen`; durable."""
+        ...
+
+    async def due_runs(self, *, now: float, limit: int = 100) -> list[Run]:
+        """Runs of all tenants that any process may take now, the longest due first."""
+        ...
+
+    async def runs_to_cancel(self, owners: Sequence[str]) -> list[str]:
+        """Those of these owners whose run should be cancelled."""
         ...
 
     async def load_run(self, tenant: str, run_id: str) -> Run | None: ...

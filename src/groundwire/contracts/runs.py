@@ -176,8 +176,22 @@ class RunEntry(Struct, frozen=True, kw_only=True, gc=False):
     created_at: float
 
 
+class RunStatus(StrEnum):
+    """Where a run stands. An interrupted run lost its process; any process that has its tools may resume it."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    INTERRUPTED = "interrupted"
+    ENDED = "ended"
+
+
 class Run(Struct, frozen=True, kw_only=True, gc=False):
-    """The head of a run: enough to list it. `outcome` is empty while it goes on, or if its process died."""
+    """The head of a run: enough to list it. `outcome` is empty until it pauses or ends.
+
+    `owner` names the execution that holds the run; it is empty while none does. From `due_at` on, any process may take
+    the run: while it is held, that is the end of the owner's lease; while it waits, the moment at which an approval is
+    decided or expires. 0 means never. `resumes` counts the jobs that were made to resume it since its last entry.
+    """
 
     tenant: str
     run_id: str
@@ -189,13 +203,38 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     entries: int = 0
     created_at: float = 0.0
     updated_at: float = 0.0
+    owner: str = ""
+    due_at: float = 0.0
+    resumes: int = 0
+    cancel_requested: bool = False
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it has ended for good, so that it cannot be resumed."""
+        return bool(self.outcome) and self.outcome not in RESUMABLE
+
+    def is_held(self, now: float) -> bool:
+        """Whether an execution holds it whose lease has not expired."""
+        return bool(self.owner) and self.due_at > now
+
+    def status(self, now: float) -> RunStatus:
+        if self.is_held(now):
+            return RunStatus.RUNNING
+        if self.outcome == Outcome.AWAITING_APPROVAL:
+            return RunStatus.WAITING
+        return RunStatus.ENDED if self.outcome else RunStatus.INTERRUPTED
 
 
 class Appending(Struct, frozen=True, kw_only=True, gc=False):
-    """New entries of a run, and its new head. `run.entries` is how many there were before: if others came, it is void."""
+    """New entries of a run, and its new head.
+
+    Applies only while the stored run has `run.entries` entries and belongs to `run.owner`. A head with an outcome gives
+    the run up: nobody owns it then. `waiting` are the approvals that it waits for.
+    """
 
     run: Run
     entries: tuple[RunEntry, ...]
+    waiting: tuple[str, ...] = ()
 
 
 class PassedOver(Struct, frozen=True, kw_only=True, gc=False, tag_field="kind", tag="planned"):

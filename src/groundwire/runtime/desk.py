@@ -139,21 +139,37 @@ class Desk:
         return Closing(call=None, entry=entry, transition=transition)
 
     def _entry(self, kind: str, *, tenant: str, by: str, subject: str, tool: str = "") -> AuditEntry:
-        return AuditEntry(
-            id=self._ids.new("aud"),
+        entry = decision_entry(
+            kind,
+            entry_id=self._ids.new("aud"),
             tenant=tenant,
-            request_id="",
-            tool_name=tool,
-            input_hash=subject,
-            output_hash=subject,
-            success=True,
-            duration_ms=0.0,
-            created_at=to_iso(self._clock.now()),
-            kind=kind,
-            actor=by,
-            approver=by,
+            by=by,
+            subject=subject,
             registry_version=self._registry_version,
+            now=self._clock.now(),
         )
+        return msgspec.structs.replace(entry, tool_name=tool) if tool else entry
+
+
+def decision_entry(
+    kind: str, *, entry_id: str, tenant: str, by: str, subject: str, registry_version: str, now: float
+) -> AuditEntry:
+    """The audit entry of something that a person decided about `subject`, a digest."""
+    return AuditEntry(
+        id=entry_id,
+        tenant=tenant,
+        request_id="",
+        tool_name="",
+        input_hash=subject,
+        output_hash=subject,
+        success=True,
+        duration_ms=0.0,
+        created_at=to_iso(now),
+        kind=kind,
+        actor=by,
+        approver=by,
+        registry_version=registry_version,
+    )
 
 
 def _changed(question: Confirmation, arguments: JsonObject) -> Agreement | None:

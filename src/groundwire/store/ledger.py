@@ -13,6 +13,7 @@ from groundwire.contracts.records import (
     Charge,
     Closing,
     Confirmation,
+    ConfirmationStatus,
     Effect,
     EffectStatus,
     NotApproved,
@@ -148,12 +149,31 @@ async def append_run(transaction: Transaction, appending: Appending) -> bool:
     """The head decides who was first; whoever was writes the entries too."""
     run, entries = appending.run, appending.entries
     check_places(run, entries)
+    held = (run.tenant, run.run_id, run.entries, run.owner)
     changes = run_changes(run, len(entries))
-    if not await transaction.change(sql.UPDATE_RUN, run.tenant, run.run_id, run.entries, *changes):
+    if run.outcome:
+        due_at = await _when_due(transaction, run, appending.waiting)
+        is_written = await transaction.change(sql.END_RUN, *held, *changes, due_at)
+    else:
+        is_written = await transaction.change(sql.UPDATE_RUN, *held, *changes)
+    if not is_written:
         return False
+    for approval_id in appending.waiting:
+        await transaction.change(sql.INSERT_RUN_WAIT, run.tenant, run.run_id, approval_id)
     if entries:
         await insert_run_entries(transaction, run, entries)
     return True
+
+
+async def _when_due(transaction: Transaction, run: Run, waiting: Sequence[str]) -> float:
+    """When the first of these approvals expires; now, if one was decided while the run was about to pause."""
+    due_at = [0.0] if not waiting else []
+    for approval_id in waiting:
+        await transaction.change(sql.LOCK_APPROVAL, run.tenant, approval_id)
+        rows = await transaction.fetch(sql.SELECT_APPROVAL_STATUS, run.tenant, approval_id)
+        is_pending = bool(rows) and rows[0][0] == ConfirmationStatus.PENDING
+        due_at.append(rows[0][1] if is_pending else run.updated_at)
+    return min(due_at)
 
 
 def insert_run_entries(transaction: Transaction, run: Run, entries: Sequence[RunEntry]) -> Awaitable[None]:

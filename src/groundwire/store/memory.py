@@ -223,9 +223,22 @@ class MemoryStore(MemorySessions, MemoryConfirmations, MemoryKeys):
         with self._lock:
             self._runs.create(run, entries)
 
-    async def append_run(self, run: Run, entries: Sequence[RunEntry]) -> bool:
+    async def append_run(self, run: Run, entries: Sequence[RunEntry], *, waiting: Sequence[str] = ()) -> bool:
         with self._lock:
-            return self._runs.append(run, entries)
+            due = {approval_id: self._decided_at(run.tenant, approval_id, run.updated_at) for approval_id in waiting}
+            return self._runs.append(run, entries, due)
+
+    async def swap_lease(self, seen: Run, wanted: Run) -> bool:
+        with self._lock:
+            return self._runs.swap_lease(seen, wanted)
+
+    async def due_runs(self, *, now: float, limit: int = 100) -> list[Run]:
+        with self._lock:
+            return self._runs.due(now, limit)
+
+    async def runs_to_cancel(self, owners: Sequence[str]) -> list[str]:
+        with self._lock:
+            return self._runs.to_cancel(owners)
 
     async def load_run(self, tenant: str, run_id: str) -> Run | None:
         return self._runs.load(tenant, run_id)

@@ -4,12 +4,14 @@ import msgspec
 
 from groundwire.contracts.records import Agreement, AuditEntry, Confirmation, ConfirmationStatus
 from groundwire.store.memory_records import MemoryRecords
+from groundwire.store.memory_runs import MemoryRuns
 from groundwire.store.memory_tables import bound, page
 from groundwire.store.rules import is_approved, is_open
 
 
 class MemoryConfirmations:
     _records: MemoryRecords
+    _runs: MemoryRuns
 
     def __init__(self, max_rows: int) -> None:
         self._max_confirmations = max_rows
@@ -63,6 +65,7 @@ class MemoryConfirmations:
             self._questions.pop((*binding, found.input_digest), None)  # nobody agreed to the original arguments
             self._questions[*binding, instead.input_digest] = confirmation_id
         self._confirmations[confirmation_id] = decided
+        self._runs.wake(tenant, confirmation_id, now)
         if entry is not None:
             self._records.chain.append(entry)
         return True
@@ -74,6 +77,12 @@ class MemoryConfirmations:
         return page(
             rows, lambda found: (found.confirmation_id,), before, limit, lambda found: status in {None, found.status}
         )
+
+    def _decided_at(self, tenant: str, confirmation_id: str, now: float) -> float:
+        """When a pending one expires; `now` if it is decided or gone."""
+        found = self._confirmations.get(confirmation_id)
+        is_pending = found is not None and found.tenant == tenant and found.status is ConfirmationStatus.PENDING
+        return found.expires_at if found is not None and is_pending else now
 
     def _approval(self, tenant: str, confirmation_id: str, now: float) -> Confirmation | None:
         """What somebody agreed to and nobody has made use of yet."""

@@ -4,17 +4,19 @@ Those that have ended for good are dropped first, sooner still if they were part
 taken up again only where that is not enough.
 """
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import msgspec
 
-from groundwire.contracts.runs import RESUMABLE, Run, RunEntry
+from groundwire.contracts.runs import RESUMABLE, Outcome, Run, RunEntry
 from groundwire.contracts.texts import storable as storable_text
-from groundwire.store.memory_tables import page
-from groundwire.store.rules import begun, check_places, run_exists
+from groundwire.store.memory_tables import bound, page
+from groundwire.store.rules import LEASE_FIELDS, begun, check_places, run_exists
 
 Key: TypeAlias = tuple[str, str]
+NOT_WAITING: Mapping[str, float] = MappingProxyType({})
 
 _MAX_BYTES = 64 * 1024 * 1024
 _MAX_SPENT_BYTES = 8 * 1024 * 1024
@@ -22,12 +24,12 @@ _MAX_SPENT_BYTES = 8 * 1024 * 1024
 
 
 class _Kept:
-    """A run: how it was created, its newest head as it was given, and its entries."""
+    """A run: how it was created, its newest head as it was given, who holds it, and its entries."""
 
-    __slots__ = ("created", "entries", "newest", "size")
+    __slots__ = ("created", "entries", "lease", "newest", "size")
 
     def __init__(self, created: Run) -> None:
-        self.created = self.newest = created
+        self.created = self.newest = self.lease = created
         self.entries: list[RunEntry] = []
         self.size = 0
 
@@ -38,7 +40,7 @@ class _Kept:
         return bool(outcome) and outcome not in RESUMABLE and not self.created.session_id
 
     def head(self) -> Run:
-        """Of the newest head all but RUN_CHANGES is as it was at the beginning."""
+        """The newest values of RUN_CHANGES and LEASE_FIELDS; all others as it was created."""
         return msgspec.structs.replace(
             self.newest,
             session_id=self.created.session_id,
@@ -46,6 +48,7 @@ class _Kept:
             model=storable_text(self.newest.model),
             text=storable_text(self.newest.text),
             entries=len(self.entries),
+            **_lease_of(self.lease),
         )
 
 
@@ -55,6 +58,8 @@ class MemoryRuns:
         self._runs: dict[Key, _Kept] = {}
         self._of_sessions: dict[Key, dict[str, None]] = {}
         """The runs of each session, in the order in which they began."""
+        self._waits: dict[Key, set[str]] = {}
+        """By approval, the runs that wait for it."""
         self._bytes = 0
         self._spent_bytes = 0
 
@@ -68,15 +73,50 @@ class MemoryRuns:
             self._of_sessions.setdefault((run.tenant, run.session_id), {})[run.run_id] = None
         self._put(key, kept, entries)
 
-    def append(self, run: Run, entries: Sequence[RunEntry]) -> bool:
+    def append(self, run: Run, entries: Sequence[RunEntry], waiting: Mapping[str, float] = NOT_WAITING) -> bool:
+        """`waiting`: the approvals that it waits for, each with the time from which it does not any more."""
         key = (run.tenant, run.run_id)
         check_places(run, entries)
         kept = self._runs.get(key)
-        if kept is None or len(kept.entries) != run.entries:
+        if kept is None or len(kept.entries) != run.entries or kept.lease.owner != run.owner:
             return False
         kept.newest = run
+        if kept.lease.resumes:
+            kept.lease = msgspec.structs.replace(kept.lease, resumes=0)
+        if run.outcome:
+            due_at = min(waiting.values(), default=0.0)
+            kept.lease = msgspec.structs.replace(kept.lease, owner="", due_at=due_at, cancel_requested=False)
+            for approval_id in waiting:
+                self._waits.setdefault((run.tenant, approval_id), set()).add(run.run_id)
+            bound(self._waits, self._max_runs)
         self._put(key, kept, entries)
         return True
+
+    def swap_lease(self, seen: Run, wanted: Run) -> bool:
+        kept = self._runs.get((seen.tenant, seen.run_id))
+        if kept is None or _lease_of(kept.lease) != _lease_of(seen):
+            return False
+        kept.lease = wanted
+        return True
+
+    def due(self, now: float, limit: int) -> list[Run]:
+        found = [kept for kept in self._runs.values() if 0 < kept.lease.due_at <= now]
+        return [kept.head() for kept in sorted(found, key=lambda kept: kept.lease.due_at)[:limit]]
+
+    def to_cancel(self, owners: Iterable[str]) -> list[str]:
+        wanted = set(owners)
+        return [
+            kept.lease.owner
+            for kept in self._runs.values()
+            if kept.lease.cancel_requested and kept.lease.owner in wanted
+        ]
+
+    def wake(self, tenant: str, approval_id: str, now: float) -> None:
+        """The runs that wait for this approval are due."""
+        for run_id in self._waits.pop((tenant, approval_id), ()):
+            kept = self._runs.get((tenant, run_id))
+            if kept is not None and kept.newest.outcome == Outcome.AWAITING_APPROVAL and not kept.lease.owner:
+                kept.lease = msgspec.structs.replace(kept.lease, due_at=now)
 
     def load(self, tenant: str, run_id: str) -> Run | None:
         kept = self._runs.get((tenant, run_id))
@@ -140,3 +180,7 @@ class MemoryRuns:
             del self._of_sessions[session][kept.created.run_id]
             if not self._of_sessions[session]:
                 del self._of_sessions[session]
+
+
+def _lease_of(run: Run) -> dict[str, Any]:
+    return {name: getattr(run, name) for name in LEASE_FIELDS}

@@ -108,7 +108,14 @@ def run_changes(run: Run, added: int) -> tuple[object, ...]:
 
 
 def run_of(row: Row) -> Run:
-    return Run(**dict(zip(RUN_FIELDS, row, strict=True)))
+    fields: dict[str, Any] = dict(zip(RUN_FIELDS, row, strict=True))
+    fields["cancel_requested"] = bool(fields["cancel_requested"])
+    return Run(**fields)
+
+
+def lease_values(run: Run) -> tuple[object, ...]:
+    """The values of LEASE_FIELDS."""
+    return run.owner, run.due_at, run.resumes, run.cancel_requested
 
 
 def run_entry_rows(run: Run, entries: Sequence[RunEntry]) -> list[tuple[object, ...]]:

@@ -26,7 +26,9 @@ OPEN_STATUSES = (ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED, Confir
 NOT_STORABLE = (InvalidJson, ValueError, OverflowError, TypeError)
 """How an audit entry shows that it cannot be hashed: lone surrogates, numbers that are none."""
 RUN_CHANGES = ("turn", "model", "outcome", "text", "entries", "updated_at")
-"""What an append replaces in the head of a run. Its ids, its session and its beginning stay."""
+"""What an append replaces in the head of a run. Its ids, its session and its creation time stay."""
+LEASE_FIELDS = ("owner", "due_at", "resumes", "cancel_requested")
+"""What `swap_lease` replaces in the head of a run."""
 
 
 def is_lapsed(effect: Effect, now: float) -> bool:

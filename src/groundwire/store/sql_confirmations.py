@@ -46,6 +46,7 @@ class SqlConfirmations(SqlAccess):
         async def change(transaction: Transaction, links: Links) -> bool:
             if not await transaction.change(sql.DECIDE_CONFIRMATION, *decision):
                 return False
+            await transaction.change(sql.WAKE_RUNS, tenant, confirmation_id, now)
             if instead is not None:
                 await ledger.edit_confirmation(transaction, tenant, confirmation_id, instead)
             if entry is not None:

@@ -7,7 +7,7 @@ from groundwire.contracts.runs import Appending, Run, RunEntry
 from groundwire.store import ledger
 from groundwire.store import statements as sql
 from groundwire.store.ledger import Links
-from groundwire.store.rows import run_entry_of, run_of, run_values
+from groundwire.store.rows import lease_values, run_entry_of, run_of, run_values
 from groundwire.store.rules import begun, run_exists
 from groundwire.store.sql_access import SqlAccess
 from groundwire.store.transactions import Transaction
@@ -30,13 +30,32 @@ class SqlRuns(SqlAccess):
         if not await self._change(change, durable=True):
             raise run_exists(run)
 
-    async def append_run(self, run: Run, entries: Sequence[RunEntry]) -> bool:
-        appending = Appending(run=run, entries=tuple(entries))
+    async def append_run(self, run: Run, entries: Sequence[RunEntry], *, waiting: Sequence[str] = ()) -> bool:
+        appending = Appending(run=run, entries=tuple(entries), waiting=tuple(waiting))
 
         async def change(transaction: Transaction, _: Links) -> bool:
             return await ledger.append_run(transaction, appending)
 
         return bool(await self._see_through(Work(change=change, durable=True, tells=True)))
+
+    async def swap_lease(self, seen: Run, wanted: Run) -> bool:
+        lease = (*lease_values(wanted), *lease_values(seen))
+
+        async def change(transaction: Transaction, _: Links) -> bool:
+            if not await transaction.change(sql.SWAP_LEASE, seen.tenant, seen.run_id, *lease):
+                return False
+            if wanted.owner != seen.owner:  # who takes a run reads its approvals again
+                await transaction.change(sql.DELETE_RUN_WAITS, seen.tenant, seen.run_id)
+            return True
+
+        return bool(await self._change(change, durable=True))
+
+    async def due_runs(self, *, now: float, limit: int = 100) -> list[Run]:
+        return [run_of(row) for row in await self._reader.fetch(sql.DUE_RUNS, now, limit)]
+
+    async def runs_to_cancel(self, owners: Sequence[str]) -> list[str]:
+        wanted = set(owners)
+        return [row[0] for row in await self._reader.fetch(sql.RUNS_TO_CANCEL) if row[0] in wanted]
 
     async def load_run(self, tenant: str, run_id: str) -> Run | None:
         rows = await self._reader.fetch(sql.SELECT_RUN, tenant, run_id)

@@ -14,7 +14,7 @@ from groundwire.store.rows import (
     RUN_FIELDS,
     SESSION_FIELDS,
 )
-from groundwire.store.rules import RUN_CHANGES
+from groundwire.store.rules import LEASE_FIELDS, RUN_CHANGES
 
 BY_NUMBER = "/* by number */"
 """Where SQLite is to read rows in their order: left alone, it takes any index that begins with the tenant, and then
@@ -165,7 +165,26 @@ LIST_ALL_CONFIRMATIONS = (
 
 # Runs
 INSERT_RUN = _insert("runs", RUN_FIELDS) + " ON CONFLICT DO NOTHING"
-UPDATE_RUN = f"UPDATE runs SET {_assign(RUN_CHANGES, 4)} WHERE tenant = $1 AND run_id = $2 AND entries = $3"
+_OWN_RUN = "tenant = $1 AND run_id = $2 AND entries = $3 AND owner = $4"
+# While a run goes on, its lease is renewed apart from this, so that an append changes nothing that is indexed.
+UPDATE_RUN = f"UPDATE runs SET {_assign(RUN_CHANGES, 5)}, resumes = 0 WHERE {_OWN_RUN}"
+END_RUN = (
+    f"UPDATE runs SET {_assign((*RUN_CHANGES, 'due_at'), 5)}, resumes = 0, owner = '', cancel_requested = FALSE"
+    f" WHERE {_OWN_RUN}"
+)
+_SAME_LEASE = "owner = $7 AND due_at = $8 AND resumes = $9 AND cancel_requested = $10"
+SWAP_LEASE = f"UPDATE runs SET {_assign(LEASE_FIELDS, 3)} WHERE tenant = $1 AND run_id = $2 AND {_SAME_LEASE}"
+DUE_RUNS = f"SELECT {_RUN} FROM runs WHERE due_at > 0 AND due_at <= $1 ORDER BY due_at LIMIT $2"
+RUNS_TO_CANCEL = "SELECT owner FROM runs WHERE cancel_requested AND owner > ''"
+# Who pauses and who decides both lock the approval first and the run second.
+LOCK_APPROVAL = "UPDATE confirmations SET status = status WHERE tenant = $1 AND confirmation_id = $2"
+SELECT_APPROVAL_STATUS = "SELECT status, expires_at FROM confirmations WHERE tenant = $1 AND confirmation_id = $2"
+INSERT_RUN_WAIT = "INSERT INTO run_waits (tenant, run_id, approval_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+DELETE_RUN_WAITS = "DELETE FROM run_waits WHERE tenant = $1 AND run_id = $2"
+WAKE_RUNS = (
+    "UPDATE runs SET due_at = $3 WHERE tenant = $1 AND outcome = 'awaiting_approval' AND owner = ''"
+    " AND run_id IN (SELECT run_id FROM run_waits WHERE tenant = $1 AND approval_id = $2)"
+)
 SELECT_RUN = f"SELECT {_RUN} FROM runs WHERE tenant = $1 AND run_id = $2"
 _FIRST_ENTRY = f"(SELECT seq * {ENTRIES_PER_RUN} FROM runs WHERE tenant = $1 AND run_id = $2)"
 INSERT_RUN_ENTRY = f"INSERT INTO run_entries (id, body, created_at) VALUES ({_FIRST_ENTRY} + $3, $4, $5)"

@@ -136,12 +136,13 @@ async def test_a_gemini_without_candidates_is_asked_three_times_in_all():
         assert (result.outcome, len(stage.bodies)) == (Outcome.PROVIDER_ERROR, 3)
 
 
-async def test_a_run_that_has_ended_or_never_was_cannot_be_resumed():
+async def test_a_run_that_has_ended_is_not_executed_again_and_an_unknown_one_is_refused():
     async with staged("in-process", "Done.") as stage:
         agent = stage.agent()
         result = await agent.run("Go.")
-        with pytest.raises(GroundwireError, match=rf"^run '{result.run_id}' has ended: completed(?: \(|$)"):
-            await agent.resume(result.run_id)
+        assert (await agent.resume(result.run_id)).text == "Done."
+        assert [event.event async for event in agent.resume_stream(result.run_id)] == ["run.ended"]
+        assert len(stage.bodies) == 1
         with pytest.raises(GroundwireError, match=r"^there is no run 'run_nowhere'(?: \(|$)"):
             await agent.resume("run_nowhere")
 

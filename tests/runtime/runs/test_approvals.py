@@ -5,7 +5,7 @@ import pytest
 
 from groundwire import Agent, ErrorDetail, Outcome, Runtime, Settings, open_models, tool
 from groundwire.assembly import ProviderSettings
-from groundwire.contracts.errors import ConfigError, NotFound
+from groundwire.contracts.errors import NotFound
 from groundwire.registry import Registry
 from groundwire.runtime.runtime import EDIT_CHARS
 from groundwire.testing import Answer, Ask, FakeClock, ScriptedModel, ScriptedProvider, simulator
@@ -229,11 +229,11 @@ async def test_an_approval_id_in_the_hands_of_the_model_agrees_to_nothing():
     assert (await agent.resume(paused.run_id)).outcome is Outcome.AWAITING_APPROVAL
 
 
-async def test_a_run_that_has_ended_is_not_taken_up_again():
+async def test_resuming_a_run_that_has_ended_gives_its_result_again():
     agent = Booking().agent("Nothing to do.")
     done = await agent.run("Hello.")
-    with pytest.raises(ConfigError, match="has ended: completed"):
-        await agent.resume(done.run_id)
+    again = await agent.resume(done.run_id)
+    assert (again.outcome, again.text, again.items, again.events) == (done.outcome, done.text, done.items, ())
     with pytest.raises(NotFound):
         await agent.resume("run_unknown")
 

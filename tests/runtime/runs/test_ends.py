@@ -247,12 +247,12 @@ class Held(MemoryStore):
         super().__init__()
         self.reached, self.let = asyncio.Event(), asyncio.Event()
 
-    async def append_run(self, run, entries):
+    async def append_run(self, run, entries, **options):
         if run.outcome:
             self.reached.set()
             async with asyncio.timeout(10):
                 await self.let.wait()
-        return await super().append_run(run, entries)
+        return await super().append_run(run, entries, **options)
 
 
 @pytest.mark.parametrize("cancels", [1, 2, 5])

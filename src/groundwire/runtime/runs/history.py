@@ -51,17 +51,25 @@ async def begin_run(
         try:
             await runs.create_run(first.run, first.entries)
         except asyncio.CancelledError:
-            await see_through(end_unbegun(runs, state))
+            await see_through(record_cancelled(runs, state))
             raise
     return state
 
 
-async def end_unbegun(runs: RunStore, state: RunState) -> None:
-    """Write that a new run was cancelled before anything was asked. Where it is not even stored, there is nothing to end."""
-    text = notice_for(Outcome.CANCELLED) if state.options.notices else ""
-    state.record(Ended(outcome=Outcome.CANCELLED, text=text))
-    if (due := state.take_unwritten()) is not None:
-        await runs.append_run(due.run, due.entries)
+async def record_cancelled(runs: RunStore, state: RunState) -> bool:
+    """Store that a run was cancelled while its loop was not running. False if it is not stored, or no longer ours."""
+    ended = Ended(
+        outcome=Outcome.CANCELLED,
+        text=notice_for(Outcome.CANCELLED) if state.options.notices else "",
+        steps=state.steps,
+        calls=state.calls,
+        usage=state.usage,
+        cost=state.cost,
+        seconds=round(state.spent, 3),
+    )
+    state.record(ended)
+    due = state.take_unwritten()
+    return due is not None and await runs.append_run(due.run, due.entries)
 
 
 async def load_run(

@@ -133,6 +133,7 @@ class Runner:
         turn.awaited = state.waiting
         turn.history = state.said
         state.mark = "" if turn.session is None else mark_of(state.run.run_id)
+        state.task = asyncio.current_task()
         turn.loop = asyncio.get_running_loop()
         if self._has_one_store:
             turn.take_entries = state.take_unwritten
@@ -153,8 +154,9 @@ class Runner:
                 judgement = await self._ask(state, turn, live=heard is not None)
             await self._end(state, turn, outcome)
         except (asyncio.CancelledError, ConfigError) as error:
-            if state.outcome is None:
-                is_cancelled = isinstance(error, asyncio.CancelledError)
+            is_cancelled = isinstance(error, asyncio.CancelledError)
+            is_left = is_cancelled and state.is_job and not state.is_cancelled
+            if state.outcome is None and not is_left:
                 outcome = Outcome.CANCELLED if is_cancelled else Outcome.PROVIDER_ERROR
                 await see_through(self._end(state, turn, outcome))
             raise
@@ -321,22 +323,24 @@ class Runner:
         )
         turn.is_paused = outcome in RESUMABLE
         await self._write(state)
-        turn.emit(
-            RunEnded(
-                run_id=state.run.run_id,
-                outcome=outcome.value,
-                text=text,
-                failure=state.failure,
-                usage=state.usage,
-                cost=state.cost,
-                approvals=tuple(state.waiting.values()),
-            )
-        )
+        turn.emit(ended_event(state, outcome))
 
     async def _write(self, state: RunState) -> None:
         due = state.take_unwritten()
-        if due is not None and not await self._runs.append_run(due.run, due.entries):
+        if due is not None and not await self._runs.append_run(due.run, due.entries, waiting=due.waiting):
             raise run_overtaken(due.run.run_id)
+
+
+def ended_event(state: RunState, outcome: Outcome) -> RunEnded:
+    return RunEnded(
+        run_id=state.run.run_id,
+        outcome=outcome.value,
+        text=state.text,
+        failure=state.failure,
+        usage=state.usage,
+        cost=state.cost,
+        approvals=tuple(state.waiting.values()),
+    )
 
 
 def _final_text(state: RunState, outcome: Outcome) -> str:

@@ -3,6 +3,7 @@
 Everything in here follows from the stored entries and calls, so that another process can build the same again.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,6 +54,7 @@ class RunState:
     """So many items at the beginning were there before the run."""
     mark = ""
     """What the ids of its own calls have in them."""
+    registry_version = ""
     plan: Plan | None = None
     plan_digest = ""
     plan_key: object = None
@@ -75,6 +77,12 @@ class RunState:
     without_tools = False
     failure: Failure | None = None
     outcome: Outcome | None = None
+    task: asyncio.Task[Any] | None = None
+    """Where its loop runs."""
+    is_cancelled = False
+    """Whether it is cancelled on request, and not because the caller that executes it was cancelled."""
+    is_job = False
+    """Whether a job executes it. A worker that stops then leaves it to another one, and does not end it."""
     spent = 0.0
     """Seconds of earlier parts of the run, as far as they are known."""
 
@@ -134,7 +142,8 @@ class RunState:
             entries=self._count - len(entries),
             updated_at=self._clock.now(),
         )
-        return Appending(run=self.run, entries=tuple(entries))
+        waiting = tuple(self.waiting.values()) if self.outcome is Outcome.AWAITING_APPROVAL else ()
+        return Appending(run=self.run, entries=tuple(entries), waiting=waiting)
 
     @property
     def seconds(self) -> float:
@@ -157,6 +166,7 @@ class RunState:
                         self.any_ok |= not item.failed
             case Started():
                 self.given = len(self.items) + body.inherited
+                self.registry_version = body.registry_version
                 self._extend(body.items)
                 self.warnings += body.warnings
                 self.context_tokens = body.context_tokens
