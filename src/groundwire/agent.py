@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
@@ -45,6 +45,8 @@ from groundwire.runtime.turns import EventSink, Turn
 if TYPE_CHECKING:
     from groundwire.runtime.runs.replaying import ReplayReport
 
+RunEndedHook: TypeAlias = Callable[[str, str], Awaitable[None]]
+"""Called with the tenant and the id of a run that a worker has executed, after each pause or end."""
 Tools: TypeAlias = Registry | str | Path | Iterable[Tool]
 
 
@@ -162,6 +164,14 @@ class Agent:
         state = await self._begin(prompt, history, run_id, changes)
         return await self._collect(state, resumed=False)
 
+    async def submit(
+        self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, run_id: str = "", **changes: Any
+    ) -> str:
+        """Store a run for a worker to execute (`work`, in this process or another), and return its id."""
+        state = await self._begin(prompt, history, run_id, changes, is_held=False)
+        self.notify()
+        return state.run.run_id
+
     async def run_once(
         self, run_id: str, prompt: Prompt = None, *, history: Sequence[Item] | None = None, **changes: Any
     ) -> RunResult:
@@ -225,7 +235,13 @@ class Agent:
         changes = Changes(model=model, instructions=instructions, registry=registry, execute=execute)
         return await replay_run(self.runtime, run_id, changes, models=self._models, price=self._price, tenant=tenant)
 
-    async def work(self, handlers: Mapping[str, JobHandler] | None = None, *, when_needed: bool = False) -> None:
+    async def work(
+        self,
+        handlers: Mapping[str, JobHandler] | None = None,
+        *,
+        when_needed: bool = False,
+        on_run_ended: RunEndedHook | None = None,
+    ) -> None:
         """Execute background calls, jobs of these kinds, and runs that are due, in this process, until closed.
 
         A run is due when an approval that it waits for was decided or has expired, when its process died, or when
@@ -250,6 +266,7 @@ class Agent:
             clock=self.runtime.clock,
             lease_seconds=self.runtime.parts.times.lease_seconds,
             execute=self._resume_as_job,
+            on_ended=on_run_ended,
             can_resume=self._has_tools_of,
             start_jobs=start_jobs,
         )
@@ -321,8 +338,15 @@ class Agent:
         return RunWatch(telemetry, name, models.locate if isinstance(models, ModelRouter) else _as_named)
 
     async def _begin(
-        self, prompt: Prompt, history: Sequence[Item] | None, run_id: str, changes: dict[str, Any]
+        self,
+        prompt: Prompt,
+        history: Sequence[Item] | None,
+        run_id: str,
+        changes: dict[str, Any],
+        *,
+        is_held: bool = True,
     ) -> RunState:
+        """A new run in the store: held for an execution here, or due for whoever takes it."""
         await self.runtime.open()
         output_type = changes.get("output", self._output)
         options, warnings = await self._trusted(self._options.read(changes))
@@ -342,17 +366,18 @@ class Agent:
             self._check(options, run_id)
             self._fitting = options
         now = clock.now()
-        run = self._leases.lend(
-            Run(
-                tenant=options.tenant,
-                run_id=run_id or self.runtime.ids.new("run"),
-                session_id=options.session or "",
-                turn=turn,
-                model=options.model,
-                created_at=now,
-                updated_at=now,
-            )
+        run = Run(
+            tenant=options.tenant,
+            run_id=run_id or self.runtime.ids.new("run"),
+            session_id=options.session or "",
+            turn=turn,
+            model=options.model,
+            created_at=now,
+            updated_at=now,
+            due_at=now,
         )
+        if is_held:
+            run = self._leases.lend(run)
         started = Started(
             items=(*given, *late.items) if message is None else (*given, *late.items, message),
             inherited=len(given),

@@ -13,7 +13,7 @@ def test_runs_are_listed_newest_first_and_page_by_page(project, record, run_json
     assert [row["runId"] for row in run_json("runs", "list", "--limit", "1")] == [third]
     assert [row["runId"] for row in run_json("runs", "list", "--limit", "1", "--before", third)] == [second]
     shown = run("runs", "list").stdout.splitlines()
-    assert shown[0].split() == ["TIME", "RUN", "SESSION", "MODEL", "OUTCOME", "TEXT"]
+    assert shown[0].split() == ["TIME", "RUN", "SESSION", "MODEL", "STATUS", "TEXT"]
     assert shown[1].split()[1:] == [third, "-", "sim/recorded", "completed", "Hi", "c."]
 
 

@@ -19,6 +19,7 @@ from groundwire.contracts.ports import Clock
 from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway import (
     AnswerTable,
+    BackgroundResponses,
     Health,
     Nowhere,
     RelaySessions,
@@ -81,8 +82,6 @@ async def _open_doors(
         if servers is not None:
             registry = servers.extend(registry)
         runtime = await stack.enter_async_context(Runtime(registry, settings=settings, clock=clock))
-        if settings.jobs.serve and runtime.has_background_tools:
-            await runtime.work()
         on_loopback = is_loopback(server.host)
         hosts = LOOPBACK | {host.lower() for host in (server.host, *server.allowed_hosts)}
         keys = KeyRing(runtime.store, clock, master_key=master_key_from(environ), is_loopback=on_loopback, hosts=hosts)
@@ -93,6 +92,12 @@ async def _open_doors(
         models = open_models(settings, environ=environ, clock=clock, cache=cache)
         stack.push_async_callback(models.close)
         services = await _open_services(runtime, models, keys, cache, tally, server)
+        if settings.jobs.serve:
+            # A worker on jobs costs memory and time to start: without background tools it waits for a run that is due.
+            await services.agent.work(
+                when_needed=not runtime.has_background_tools, on_run_ended=BackgroundResponses(services).run_ended
+            )
+            stack.push_async_callback(services.agent.close)
         retention = Retention(runtime.database, clock, days=server.retention_days)
         retention.open()
         stack.push_async_callback(retention.close)

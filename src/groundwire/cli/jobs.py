@@ -31,7 +31,7 @@ ROW_CHARS = 60
 
 @click.group()
 def jobs() -> None:
-    """Follow work that was left for later, and do it."""
+    """List, retry, cancel and process background jobs."""
 
 
 @jobs.command("list")
@@ -111,28 +111,41 @@ def cancel_job(job_id: str, tenant: str, *, as_json: bool) -> None:
 @click.option("--until-idle", is_flag=True, help="Stop when nothing is running and nothing is due.")
 @global_options()
 def work(tools_dir: str | None, registry_path: str | None, *, until_idle: bool) -> None:
-    """Carry out calls of background tools until told to stop (SIGINT, SIGTERM)."""
+    """Execute background calls and resume runs, until stopped (SIGINT, SIGTERM)."""
+    from groundwire.agent import Agent
+    from groundwire.assembly import open_models
     from groundwire.cli.opening import read_settings, read_tools, run_with_servers
 
     settings, registry = read_settings(), read_tools(tools_dir, registry_path)
 
     async def run(runtime: "Runtime") -> None:
-        told = asyncio.Event()
+        stopped = asyncio.Event()
         for sent in (signal.SIGINT, signal.SIGTERM):  # before any work begins: what has begun is finished
-            asyncio.get_running_loop().add_signal_handler(sent, told.set)
-        await runtime.work()
-        note("Working on jobs.")
-        ends: list[asyncio.Future[Any]] = [asyncio.ensure_future(told.wait())]
-        if until_idle:
-            ends.append(asyncio.ensure_future(runtime.jobs.idle()))
-        done, others = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for other in others:
-            other.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        for end in done:
-            end.result()
+            asyncio.get_running_loop().add_signal_handler(sent, stopped.set)
+        models = open_models(settings)
+        agent = Agent("", runtime=runtime, models=models)  # each run names its own model
+        try:
+            await agent.work()
+            note("Working on jobs.")
+            await _until(stopped, runtime.jobs.idle() if until_idle else None)
+        finally:
+            await agent.close()
+            await runtime.jobs.close()  # runs that are being executed still need their models
+            await models.close()
 
     run_with_servers(registry, settings, run)
+
+
+async def _until(stopped: asyncio.Event, idle: Awaitable[None] | None) -> None:
+    ends: list[asyncio.Future[Any]] = [asyncio.ensure_future(stopped.wait())]
+    if idle is not None:
+        ends.append(asyncio.ensure_future(idle))
+    done, others = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    for other in others:
+        other.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    for end in done:
+        end.result()
 
 
 def _ask(question: "Callable[[Jobs], Awaitable[T]]") -> T:

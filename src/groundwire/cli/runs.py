@@ -1,17 +1,18 @@
 """`groundwire runs`: what agents did, run by run and step by step."""
 
+import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.options import TEXT, global_options, json_option, limit_option, tenant_option
+from groundwire.cli.options import TEXT, global_options, json_option, limit_option, login_name, tenant_option
 from groundwire.cli.output import clean, plural, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from groundwire.contracts.messages import Item
     from groundwire.contracts.replies import Usage
-    from groundwire.contracts.runs import Answered, Ended, RunBody, Started
+    from groundwire.contracts.runs import Answered, Ended, Run, RunBody, Started
     from groundwire.runtime.runs.traces import Trace
 
 ROW_CHARS = 60
@@ -35,11 +36,13 @@ def list_runs(session: str | None, before: str, limit: int, tenant: str, *, as_j
     """List runs, the newest first."""
     from groundwire.cli.opening import read
     from groundwire.cli.records import show_time
-    from groundwire.runtime.showing import show_record
+    from groundwire.contracts.runs import RunStatus
+    from groundwire.runtime.showing import show_run
 
     found = read(lambda runtime: runtime.store.list_runs(tenant, session_id=session, before=before, limit=limit))
+    now = time.time()
     if as_json:
-        print_json([show_record(run) for run in found])
+        print_json([show_run(run, now=now) for run in found])
         return
     rows = [
         (
@@ -47,12 +50,12 @@ def list_runs(session: str | None, before: str, limit: int, tenant: str, *, as_j
             run.run_id,
             run.session_id or "-",
             run.model,
-            run.outcome or "unfinished",
+            run.outcome if run.status(now) is RunStatus.ENDED else run.status(now).value,
             shorten(run.text, ROW_CHARS),
         )
         for run in found
     ]
-    print_table(("TIME", "RUN", "SESSION", "MODEL", "OUTCOME", "TEXT"), rows, empty="There are no runs.")
+    print_table(("TIME", "RUN", "SESSION", "MODEL", "STATUS", "TEXT"), rows, empty="There are no runs.")
 
 
 @runs.command("show")
@@ -68,10 +71,52 @@ def show_run(run_id: str, tenant: str, *, as_json: bool) -> None:
 
     trace = read(lambda runtime: read_trace(runtime.store, tenant, run_id))
     if as_json:
-        print_json(show_trace(trace))
+        print_json(show_trace(trace, now=time.time()))
         return
     for line in _tell(trace):
         print_text(clean(line))
+
+
+@runs.command("resume")
+@click.argument("run_id", type=TEXT, metavar="RUN")
+@click.option("--note", type=TEXT, default="", help="Why, for the record.")
+@tenant_option
+@json_option
+@global_options()
+def resume_run(run_id: str, note: str, tenant: str, *, as_json: bool) -> None:
+    """Have a run resumed by a process that works on jobs (`groundwire serve` or `groundwire jobs work`).
+
+    To resume it here, and see its answer: groundwire chat --resume RUN.
+    """
+    from groundwire.cli.opening import change
+    from groundwire.runtime.runs.actions import RunActions
+
+    run = change(lambda runtime: RunActions(runtime).request_resume(run_id, by=login_name(), note=note, tenant=tenant))
+    _confirm(run, "is due: the next process that works on jobs resumes it", as_json=as_json)
+
+
+@runs.command("cancel")
+@click.argument("run_id", type=TEXT, metavar="RUN")
+@click.option("--note", type=TEXT, default="", help="Why, for the record.")
+@tenant_option
+@json_option
+@global_options()
+def cancel_run(run_id: str, note: str, tenant: str, *, as_json: bool) -> None:
+    """Cancel a run. A process that executes it stops it within seconds."""
+    from groundwire.cli.opening import change
+    from groundwire.runtime.runs.actions import RunActions
+
+    run = change(lambda runtime: RunActions(runtime).cancel(run_id, by=login_name(), note=note, tenant=tenant))
+    _confirm(run, "will be cancelled" if run.cancel_requested else "is cancelled", as_json=as_json)
+
+
+def _confirm(run: "Run", what: str, *, as_json: bool) -> None:
+    from groundwire.runtime.showing import show_run
+
+    if as_json:
+        print_json(show_run(run, now=time.time()))
+    else:
+        print_text(f"{run.run_id} {what}.")
 
 
 def shorten(text: str, chars: int) -> str:
@@ -89,7 +134,7 @@ def _tell(trace: "Trace") -> Iterator[str]:
     for body in trace.entries:
         yield from _tell_entry(body)
     if trace.ended is None:
-        yield "unfinished: it goes on somewhere, or its process died"
+        yield f"{run.status(time.time()).value}"
 
 
 def _tell_entry(body: "RunBody") -> Iterator[str]:

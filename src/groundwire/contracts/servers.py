@@ -1,11 +1,12 @@
 """What a server may be told about itself in `groundwire.toml`."""
 
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
 from groundwire.contracts.errors import ConfigError
 
+ApprovalMode: TypeAlias = Literal["answer", "pause"]
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8741
 
@@ -22,6 +23,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     call, and `relayWait` how long its next request is held for the results. When it is told to stop, it says for
     `drainSeconds` that it is not ready and still takes requests, then takes no more, and has `shutdownSeconds` to finish
     those that it has. A stream that says nothing for `keepAliveSeconds` gives a sign of life; 0 switches that off. `accessLog`: a line of JSON for each request on stdout.
+    `approvals` is what a call of a server tool does that needs an approval: with `answer` it is refused, and the model
+    says so; with `pause` its run pauses, and is resumed when the approval is decided.
     """
 
     host: str = DEFAULT_HOST
@@ -41,6 +44,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     keep_steps: bool = True
     retention_days: Annotated[int, Meta(ge=0, le=36_500)] = 90
     access_log: bool = False
+    approvals: ApprovalMode = "answer"
 
     def __post_init__(self) -> None:
         if not self.host:

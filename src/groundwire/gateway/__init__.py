@@ -5,6 +5,7 @@ Moves bytes between codecs, models and the runtime, holds no state of its own an
 
 from groundwire.gateway.answer_tables import AnswerTable
 from groundwire.gateway.api import api_endpoints
+from groundwire.gateway.background_responses import BackgroundResponses
 from groundwire.gateway.health import Health, health_endpoints
 from groundwire.gateway.metrics import metrics_endpoints
 from groundwire.gateway.nearest import Nowhere
@@ -21,6 +22,7 @@ from groundwire.gateway.threads import Threads
 
 __all__ = [
     "AnswerTable",
+    "BackgroundResponses",
     "Health",
     "Nowhere",
     "RelaySessions",

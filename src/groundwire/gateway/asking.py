@@ -13,15 +13,17 @@ from groundwire.codecs import gemini
 from groundwire.codecs.dialects import ReplyEncoder, codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
-from groundwire.contracts.errors import GroundwireError, ProviderError
+from groundwire.contracts.errors import GroundwireError, ProviderError, WireError
 from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.keys import Caller, Held
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
+from groundwire.contracts.servers import ApprovalMode
 from groundwire.gateway.failing import failure_of, write_failure
 from groundwire.gateway.forwarding import Passage, pass_on
 from groundwire.gateway.governed import (
+    APPROVALS_HEADER,
     TOOLS_HEADER,
     GovernedModel,
     GovernedPart,
@@ -79,6 +81,8 @@ class Question(Struct, kw_only=True):
     session: str = ""
     reply_id: str = ""
     """Ours, where the answer can be asked for again."""
+    is_background: bool = False
+    """Whether the caller asks for the answer later, by its id."""
     governed: GovernedModel | None = None
     """Who answers instead of the model alone, where tools of ours are named."""
     heard: int = 0
@@ -189,11 +193,24 @@ class ModelDoor:
             session=_session(exchange) or question.session or None,
             actor=caller.key_id,
             request_key=exchange.request_key,
+            approvals=self._approval_mode(exchange),
         )
         clients = tuple(tool for tool in request.tools if type(tool) is FunctionTool)
         question.request = replace(request, tools=clients)
         question.governed = GovernedModel(agent, governing)
         return question
+
+    def _approval_mode(self, exchange: Exchange) -> ApprovalMode:
+        """What a call does that needs an approval: as the request says, else as the settings say."""
+        match exchange.told(APPROVALS_HEADER):
+            case None:
+                return self._services.settings.approvals
+            case "pause":
+                return "pause"
+            case "answer":
+                return "answer"
+            case _:
+                raise WireError("must be pause or answer", path=APPROVALS_HEADER)
 
     async def _accept(self, question: Question) -> None:
         """Keep what has to be there before the model is asked. Nothing is written for a request that is refused."""

@@ -10,7 +10,7 @@ from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import WireError
 from groundwire.contracts.keys import Caller
-from groundwire.contracts.messages import ResultItem
+from groundwire.contracts.messages import Item, ResultItem
 from groundwire.contracts.replies import Reply
 from groundwire.contracts.requests import DeclaredTool, ModelRequest, ToolChoice
 from groundwire.gateway.asking import ModelDoor, PathWish, Question
@@ -34,10 +34,11 @@ class Wish(Struct, frozen=True, kw_only=True):
     conversation: str = ""
     previous: str = ""
     is_kept: bool = True
+    is_background: bool = False
     clears_tools: bool = False
 
 
-class _KeptQuestion(Question, kw_only=True):
+class KeptQuestion(Question, kw_only=True):
     """`offer` is what the conversation goes on with, once the question is accepted."""
 
     thread: Thread
@@ -67,12 +68,13 @@ class ConversationDoor(ModelDoor):
             array=asked.array,
             session=wish.conversation,
             reply_id=f"resp_{secrets.token_hex(24)}",
+            is_background=wish.is_background,
         )
         return _kept(question, thread, _offer(wish, thread, tools)) if wish.is_kept else question
 
     async def _accept(self, question: Question) -> None:
         """What is on offer is kept before the model is asked, for others of the conversation, and if the model fails."""
-        if not isinstance(question, _KeptQuestion) or not question.thread.is_named:
+        if not isinstance(question, KeptQuestion) or not question.thread.is_named:
             return
         thread, offer = question.thread, question.offer
         if offer != thread.offer:
@@ -80,21 +82,22 @@ class ConversationDoor(ModelDoor):
             question.thread = replace(thread, position=thread.position + 1, offer=offer)
 
     async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
-        if not isinstance(question, _KeptQuestion) or not question.thread.name:  # a client may also go on by the items
+        if not isinstance(question, KeptQuestion) or not question.thread.name:  # a client may also go on by the items
             await super()._end(question, reply, body)
-        if not isinstance(question, _KeptQuestion):
+        if not isinstance(question, KeptQuestion):
             return
         if body is None:
             body = self._codec.encode_response(reply, request=question.shown, created=question.created).body
+        answered = reply.items if question.governed is None else question.governed.items
+        await self._keep(question, dump(body).decode(), answered)
+
+    async def _keep(self, question: KeptQuestion, body: str, answered: tuple[Item, ...]) -> None:
+        """Store the turn: what the request added to the conversation, and what was answered."""
         thread = question.thread
         given = question.request.items[len(thread.items) :]
-        turn = Turn(
-            items=(*given, *(reply.items if question.governed is None else question.governed.items)),
-            given=len(given),
-            offer=thread.offer,
-        )
+        turn = Turn(items=(*given, *answered), given=len(given), offer=thread.offer)
         await self._services.threads.keep(
-            question.caller.tenant, thread, question.reply_id, question.created, turn, dump(body).decode()
+            question.caller.tenant, thread, question.reply_id, question.created, turn, body
         )
 
     def _kept_here(self, request: ModelRequest) -> ModelRequest:
@@ -126,8 +129,8 @@ def conversation_of(value: Any) -> str:
     return checked_name(value, "conversation") if value else ""
 
 
-def _kept(question: Question, thread: Thread, offer: Offer) -> _KeptQuestion:
-    return _KeptQuestion(
+def _kept(question: Question, thread: Thread, offer: Offer) -> KeptQuestion:
+    return KeptQuestion(
         caller=question.caller,
         request=question.request,
         shown=question.shown,
@@ -136,6 +139,7 @@ def _kept(question: Question, thread: Thread, offer: Offer) -> _KeptQuestion:
         array=question.array,
         session=question.session,
         reply_id=question.reply_id,
+        is_background=question.is_background,
         thread=thread,
         offer=offer,
     )

@@ -33,6 +33,7 @@ from groundwire.contracts.replies import (
 )
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, ModelRequest, NativeTool, ToolChoice
 from groundwire.contracts.runs import RESUMABLE, Outcome
+from groundwire.contracts.servers import ApprovalMode
 from groundwire.contracts.tools import ToolSpec
 from groundwire.runtime.policies.access import is_callable_by, matches_any, parse_names
 from groundwire.runtime.runs.history import load_run
@@ -43,6 +44,7 @@ from groundwire.runtime.sessions import MAX_ID_CHARS, is_id
 REQUEST_SECONDS = 24 * 3600
 """So long does a key name the request that it was first sent with."""
 TOOLS_HEADER = "x-groundwire-tools"
+APPROVALS_HEADER = "x-groundwire-approvals"
 
 _OURS = "groundwire"
 _FINISHES = {
@@ -75,6 +77,8 @@ class Governing(Struct, frozen=True, kw_only=True):
     session: str | None = None
     actor: str = ""
     request_key: str = ""
+    approvals: ApprovalMode = "answer"
+    """What a call does that needs an approval: it is refused with a text for the model, or the run pauses."""
 
 
 GovernedPart: TypeAlias = ReplyPart | Progress
@@ -144,15 +148,22 @@ class GovernedModel:
         self._agent = agent
         self._governing = governing
         self.items: tuple[Item, ...] = ()
-        self._run_id = ""
+        self.approvals: tuple[str, ...] = ()
+        """What its run waits for, where that has paused."""
+        self.run_id = ""
 
     async def used(self) -> Usage:
         """What the steps took that are on record so far."""
         runtime = self._agent.runtime
         try:
-            return (await load_run(runtime.store, runtime.clock, self._governing.tenant, self._run_id)).usage
+            return (await load_run(runtime.store, runtime.clock, self._governing.tenant, self.run_id)).usage
         except NotFound:
             return Usage()
+
+    async def submit(self, request: ModelRequest, run_id: str) -> None:
+        """Store the run, for a worker to execute it. A call that needs an approval pauses it."""
+        options = {**self._options(request), "approvals": "pause"}
+        await self._agent.submit(history=request.items, run_id=run_id, **options)
 
     async def complete(self, request: ModelRequest) -> Reply:
         run_id, begun = await self._begun()
@@ -162,7 +173,7 @@ class GovernedModel:
             result = await self._agent.resume(run_id, tenant=self._governing.tenant)
         else:
             result = await self._agent.run(history=request.items, run_id=run_id, **self._options(request))
-        self.items = result.items
+        self.items, self.approvals = result.items, result.approvals
         shown = _words_in(result.items)
         reply = self._reply(request, result.outcome, result.text, result.failure, result.usage, shown, result.run_id)
         return replace(reply, warnings=result.warnings)
@@ -189,6 +200,7 @@ class GovernedModel:
         if ended is None:
             return
         runtime = self._agent.runtime
+        self.approvals = ended.approvals
         self.items = (await load_run(runtime.store, runtime.clock, self._governing.tenant, ended.run_id)).new_items
         last: list[GovernedPart] = [*said.finished()]
         if not said.items and ended.text and ended.outcome != Outcome.PROVIDER_ERROR:
@@ -204,10 +216,10 @@ class GovernedModel:
         """The id of the run, and the run itself where this request came before. After a day the key names a new one."""
         key, runtime = self._governing.request_key, self._agent.runtime
         if not key:
-            self._run_id = runtime.ids.new("run")
-            return self._run_id, None
+            self.run_id = runtime.ids.new("run")
+            return self.run_id, None
         for number in count():
-            run_id = self._run_id = f"run_{key[:32]}.{number}" if number else f"run_{key[:32]}"
+            run_id = self.run_id = f"run_{key[:32]}.{number}" if number else f"run_{key[:32]}"
             try:
                 begun = await load_run(runtime.store, runtime.clock, self._governing.tenant, run_id)
             except NotFound:
@@ -241,6 +253,7 @@ class GovernedModel:
             "tenant": governing.tenant,
             "session": governing.session,
             "actor": governing.actor,
+            "approvals": governing.approvals,
         }
 
     def _reply(
@@ -263,14 +276,19 @@ class GovernedModel:
         items = [*shown] or ([Message(role="assistant", parts=(TextPart(text=text),))] if text else [])
         if outcome is Outcome.CLIENT_CALLS:
             items.extend(_open_calls(self.items, clients))
-        reason = _FINISHES.get(outcome, FinishReason.END)
-        return Reply(
-            reply_id=run_id,
-            model=request.model,
-            items=tuple(items),
-            finish=Finish(reason=reason, raw=outcome.value),
-            usage=usage,
-        )
+        return Reply(reply_id=run_id, model=request.model, items=tuple(items), finish=finish_of(outcome), usage=usage)
+
+
+def finish_of(outcome: Outcome) -> Finish:
+    return Finish(reason=_FINISHES.get(outcome, FinishReason.END), raw=outcome.value)
+
+
+def answered_items(items: Sequence[Item], outcome: Outcome, text: str, clients: set[str]) -> list[Item]:
+    """What the caller is shown of a run that has ended: what the model said, and calls of the caller's own tools."""
+    shown: list[Item] = _words_in(items)
+    if not shown and text:
+        shown = [Message(role="assistant", parts=(TextPart(text=text),))]
+    return [*shown, *_open_calls(items, clients)] if outcome is Outcome.CLIENT_CALLS else shown
 
 
 def _has_ended(run: RunState) -> bool:

@@ -21,7 +21,7 @@ from groundwire.contracts.replies import FinishReason, ReplyEnded
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.answer_tables import AnswerRow, AnswerTable
 from groundwire.gateway.failing import Refused, write_failure
-from groundwire.gateway.governed import REQUEST_SECONDS, TOOLS_HEADER
+from groundwire.gateway.governed import APPROVALS_HEADER, REQUEST_SECONDS, TOOLS_HEADER
 from groundwire.gateway.headers import headers_for
 from groundwire.gateway.services import Services
 from groundwire.serving.exchanges import ClientGone, Exchange, Handler, Headers, Recording
@@ -38,7 +38,7 @@ WAIT_SECONDS = 2.0
 _PAUSE = 0.1
 _RETRY_SOON = 1.0
 _KEPT_HEADERS = ("content-type", "cache-control", "x-groundwire-warnings")
-_ASKING = (TOOLS_HEADER, SESSION_HEADER)
+_ASKING = (TOOLS_HEADER, SESSION_HEADER, APPROVALS_HEADER)
 """Headers without which it would be another request."""
 _PASSING = frozenset({401, 403, 408, 409, 425, 429})
 """Refusals that the same request may not get again."""

@@ -145,6 +145,8 @@ def model_operations(catalogue: Catalogue) -> list[Operation]:
                    responses, {_JSON: _COUNT}, bodies["response"]),
         _operation("GET", "/v1/responses/{responseId}", "showResponse", "A response that was kept.",
                    responses, {_JSON: _ANSWERS["response"]}),
+        _operation("POST", "/v1/responses/{responseId}/cancel", "cancelResponse", "Cancel a response in the background.",
+                   responses, {_JSON: _ANSWERS["response"]}),
         _operation("DELETE", "/v1/responses/{responseId}", "deleteResponse", "Forget a response.",
                    responses, {_JSON: _object({"deleted": {"const": True}}, ["id", "deleted"])}),
         _operation("POST", "/v1/gemini", "createGeminiTurn", "Gemini's contents in a conversation that is kept.",

@@ -10,7 +10,7 @@ from groundwire.gateway.gemini_sessions import GeminiSessionDoor
 from groundwire.gateway.idempotency import once
 from groundwire.gateway.listing import ModelList, TokenCount, no_such_method
 from groundwire.gateway.nearest import nearest_dialect
-from groundwire.gateway.responding import ResponsesDoor, StoredResponses
+from groundwire.gateway.responding import CANCEL, ResponsesDoor, StoredResponses
 from groundwire.gateway.services import Services
 from groundwire.runtime.clock import CharsPerFour
 from groundwire.serving.exchanges import Exchange, Handler, Refuser, Route
@@ -57,6 +57,13 @@ def model_routes(services: Services) -> list[Route]:
         _post("/v1/gemini", once(gemini_sessions.serve, "gemini", services), gemini_sessions.refuse),
         _post("/v1/responses", once(responses.serve, "openai-responses", services), responses.refuse),
         _post("/v1/responses/input_tokens", input_tokens.serve, input_tokens.refuse),
+        Route(
+            method="POST",
+            path="/v1/responses/*",
+            handler=stored.cancel,
+            refuse=responses.refuse,
+            accepts=_cancels_response,
+        ),
         *(
             Route(method=method, path="/v1/responses/*", handler=act, refuse=responses.refuse, accepts=_names_response)
             for method, act in (("GET", stored.show), ("DELETE", stored.delete))
@@ -78,6 +85,10 @@ def model_routes(services: Services) -> list[Route]:
 def _names_response(rest: str) -> bool:
     """Whether it asks about a response, and not for something of it, which is not served."""
     return bool(rest) and "/" not in rest
+
+
+def _cancels_response(rest: str) -> bool:
+    return rest.endswith(CANCEL) and _names_response(rest.removesuffix(CANCEL))
 
 
 def names_method(rest: str) -> bool:

@@ -77,6 +77,19 @@ class Tables:
         rows = await self._rows("response_id = $2", tenant, storable(response_id))
         return rows[0] if rows else None
 
+    async def complete_response(self, tenant: str, response_id: str, pending: str, completed: str, turn: str) -> bool:
+        """Replace response and turn, if the response is still the pending one."""
+        changed = await self._database.execute(
+            "UPDATE gateway_turns SET response = $4, turn = $5"
+            " WHERE tenant = $1 AND response_id = $2 AND response = $3",
+            tenant,
+            storable(response_id),
+            pending,
+            completed,
+            turn,
+        )
+        return changed == 1
+
     async def forget_response(self, tenant: str, response_id: str) -> bool:
         """Remove what was answered; what was said stays in the conversation. False where there is none."""
         changed = await self._database.execute(

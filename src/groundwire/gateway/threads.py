@@ -137,6 +137,19 @@ class Threads:
         found = await self._tables.response(tenant, response_id)
         return found.response.encode() if found is not None and found.response else None
 
+    async def complete(
+        self, tenant: str, response_id: str, pending: bytes, completed: bytes, items: tuple[Item, ...]
+    ) -> bool:
+        """Replace a pending response, and add what was answered to its turn. False if it is not pending any more."""
+        found = await self._tables.response(tenant, response_id)
+        if found is None or found.response.encode() != pending:
+            return False
+        turn = _read(found)
+        turn = msgspec.structs.replace(turn, items=(*turn.items[: turn.given], *items))
+        return await self._tables.complete_response(
+            tenant, response_id, found.response, completed.decode(), _encode(turn).decode()
+        )
+
     async def forget(self, tenant: str, response_id: str) -> bytes | None:
         """Delete it, and say so; None where there is nothing to delete."""
         if not await self._tables.forget_response(tenant, response_id):

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from groundwire.contracts.audit import ChainReport
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.records import AuditRecord, Confirmation, ConfirmationStatus, UnreadableRecord
+from groundwire.contracts.runs import Run
 from groundwire.runtime.clock import to_iso
 from groundwire.runtime.runs.traces import Trace
 
@@ -25,10 +26,15 @@ def show_approval(question: Confirmation, *, now: float) -> JsonObject:
     return {**show_record(question), "expired": question.status in _OPEN and question.expires_at <= now}
 
 
-def show_trace(trace: Trace) -> JsonObject:
+def show_run(run: Run, *, now: float) -> JsonObject:
+    """With its status, which follows from its lease and the time."""
+    return {**show_record(run), "status": run.status(now).value}
+
+
+def show_trace(trace: Trace, *, now: float) -> JsonObject:
     """A run with its entries, in the form of the canonical conversation, and its calls."""
     calls = [show_record(call) for call in trace.calls]
-    return {"run": show_record(trace.run), "entries": msgspec.to_builtins(trace.entries), "calls": [*calls]}
+    return {"run": show_run(trace.run, now=now), "entries": msgspec.to_builtins(trace.entries), "calls": [*calls]}
 
 
 def show_audit(record: AuditRecord | UnreadableRecord) -> JsonObject:

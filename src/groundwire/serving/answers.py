@@ -19,6 +19,7 @@ from groundwire.contracts.errors import (
     NotExpressible,
     NotFound,
     RateLimited,
+    RunInProgress,
     StoreUnavailable,
     WireError,
 )
@@ -37,6 +38,7 @@ STATUSES: tuple[tuple[type[GroundwireError], int], ...] = (
     (BudgetExhausted, 429),
     (AccessError, 401),
     (AlreadyDecided, 409),
+    (RunInProgress, 409),
     (NotFound, 404),
     (RequestTooLarge, 413),
     (RequestTooSlow, 408),

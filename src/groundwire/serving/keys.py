@@ -39,6 +39,7 @@ SECRET_PREFIX = "gw_"  # noqa: S105 - what secrets begin with is none
 _SHOWN_CHARS = len(SECRET_PREFIX) + 8
 
 _SECRET_BYTES = 32
+_KEYS_PER_PAGE = 500
 _MOST_KNOWN = 10_000
 _RETRY_SOON = 1.0
 _MASTER = Caller(tenant=DEFAULT_TENANT, key_id="master", scopes=frozenset({"admin"}))
@@ -136,6 +137,19 @@ class KeyRing:
                 self._known.clear()
             self._known[digest] = known
         return known
+
+    async def find_caller(self, tenant: str, key_id: str) -> Caller | None:
+        """What a key may do, by its id; None if it has no limits to count, or does not exist. Reads a tenant's keys."""
+        before = ""
+        while key_id:
+            keys = await self._store.list_keys(tenant, before=before, limit=_KEYS_PER_PAGE)
+            for key in keys:
+                if key.key_id == key_id:
+                    return caller_of(key)
+            if len(keys) < _KEYS_PER_PAGE:
+                break
+            before = keys[-1].key_id
+        return None
 
     async def admit(self, caller: Caller) -> None:
         """Count a request before it is answered; RateLimited or BudgetExhausted if a limit of its key is reached."""

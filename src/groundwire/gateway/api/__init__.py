@@ -8,6 +8,7 @@ from groundwire.gateway.api.calling import calling_endpoints
 from groundwire.gateway.api.decisions import decision_endpoints
 from groundwire.gateway.api.jobs import job_endpoints
 from groundwire.gateway.api.records import record_endpoints
+from groundwire.gateway.api.runs import run_endpoints
 from groundwire.runtime.runtime import Runtime
 from groundwire.serving.endpoints import Endpoint
 
@@ -16,6 +17,7 @@ __all__ = ["api_endpoints"]
 
 def api_endpoints(runtime: Runtime) -> list[Endpoint]:
     return [
+        *run_endpoints(runtime),
         *record_endpoints(runtime),
         *calling_endpoints(runtime),
         *decision_endpoints(runtime),

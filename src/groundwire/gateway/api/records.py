@@ -1,4 +1,4 @@
-"""Sessions, calls and runs: lists and details; a session can be ended."""
+"""Sessions and calls: lists and details; a session can be ended."""
 
 from msgspec import Struct
 
@@ -8,17 +8,10 @@ from groundwire.contracts.records import CallRecord
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
 from groundwire.gateway.api.resources import Resource
-from groundwire.runtime.runs.traces import read_trace
 from groundwire.runtime.runtime import Runtime
-from groundwire.runtime.showing import show_record, show_trace
+from groundwire.runtime.showing import show_record
 from groundwire.serving.endpoints import Asked, Endpoint
 from groundwire.serving.paging import Before, Limit, PageQuery, SessionFilter, cursor_of, page, wanted_id
-
-
-class RunsQuery(Struct, frozen=True, kw_only=True):
-    limit: Limit = 50
-    before: Before = ""
-    session: SessionFilter | None = None
 
 
 class CallsQuery(Struct, frozen=True, kw_only=True):
@@ -85,22 +78,6 @@ class Records:
             raise NotFound(f"there is no call {call_id!r} in session {asked.query.session[:40]!r}")
         return show_record(found)
 
-    async def list_runs(self, asked: Asked) -> JsonObject:
-        query: RunsQuery = asked.query
-        before = cursor_of(query.before)
-        return await page(
-            query.limit,
-            lambda limit: self._store.list_runs(
-                asked.tenant, session_id=_filter(query.session), before=before, limit=limit
-            ),
-            show_record,
-            lambda run: run.run_id,
-        )
-
-    async def show_run(self, asked: Asked) -> JsonObject:
-        run_id = wanted_id(asked.place("runId"), "run")
-        return show_trace(await read_trace(self._store, asked.tenant, run_id))
-
 
 def _filter(value: str | None) -> str | None:
     return None if value is None else storable(value)
@@ -110,7 +87,6 @@ def _call_cursor(call: CallRecord) -> str:
     return f"{call.session_id}/{call.call_id}"
 
 
-_RUNS = Resource(tag="runs", key="runId", shape=schemas.RUN)
 _CALLS = Resource(tag="calls", key="callId", shape=schemas.CALL)
 _SESSIONS = Resource(tag="sessions", key="sessionId", shape=schemas.SESSION)
 
@@ -120,8 +96,6 @@ def record_endpoints(runtime: Runtime) -> list[Endpoint]:
     calls = "Calls of tools that ended, refused ones too, the newest first."
     ending = "End a conversation: later calls in it are refused."
     return [
-        _RUNS.list_all("listRuns", "Runs of agents, the newest first.", records.list_runs, RunsQuery),
-        _RUNS.show_one("showRun", "A run with its entries and its calls.", records.show_run, shape=schemas.TRACE),
         _CALLS.list_all("listCalls", calls, records.list_calls, CallsQuery),
         _CALLS.show_one("showCall", "A call with its envelope.", records.show_call, query=CallQuery),
         _SESSIONS.list_all("listSessions", "Conversations, the newest first.", records.list_sessions, PageQuery),

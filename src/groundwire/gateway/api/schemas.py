@@ -46,7 +46,7 @@ def _inline(schema: JsonObject) -> JsonObject:
     return {name: value for name, value in schema.items() if name not in ("$schema", "$id")}
 
 
-RUN = _record(runs.Run)
+RUN = _record(runs.Run, status={"enum": [status.value for status in runs.RunStatus]})
 CALL = _record(records.CallRecord)
 SESSION = _record(records.Session)
 APPROVAL = _record(records.Confirmation, expired={"type": "boolean"})

@@ -51,6 +51,7 @@ class RunResumer:
         execute: Execute,
         can_resume: CanResume,
         start_jobs: Callable[[], Awaitable[None]],
+        on_ended: Callable[[str, str], Awaitable[None]] | None = None,
     ) -> None:
         self._runs = runs
         self._jobs = jobs
@@ -60,6 +61,7 @@ class RunResumer:
         self._execute = execute
         self._can_resume = can_resume
         self._start_jobs = start_jobs
+        self._on_ended = on_ended
         self._declined: dict[tuple[str, str], int] = {}
         """Runs that this process cannot resume, with the number of entries that was looked at."""
         self._task: asyncio.Task[None] | None = None
@@ -106,6 +108,8 @@ class RunResumer:
             return {"runId": run_id, "status": "running"}
         except GroundwireError as error:
             raise JobFailed(str(error), retry=False) from error
+        if self._on_ended is not None:
+            await self._on_ended(job.tenant, run_id)
         return {"runId": run_id, "outcome": outcome.value}
 
     async def _poll(self) -> None:

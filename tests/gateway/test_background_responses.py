@@ -1,0 +1,144 @@
+"""Responses in the background: stored at once, executed by a worker, paused for approvals, and read by their id."""
+
+import asyncio
+
+import httpx2 as httpx
+import openai
+import pytest
+
+from groundwire import Registry, tool
+from groundwire.testing import Answer, Ask, Fault, FaultKind, ModelFaults
+from tests.gateway.conftest import another_gateway
+
+PAY = Answer(calls=(Ask("pay", {"amount": 5}),))
+ASKED = {"background": True, "input": "Pay five.", "tools": [{"type": "groundwire", "name": "pay"}]}
+
+
+class Till:
+    def __init__(self) -> None:
+        self.paid: list[int] = []
+
+        @tool(category="action", confirm=True)
+        async def pay(amount: int) -> dict[str, int]:
+            """Pay."""
+            self.paid.append(amount)
+            return {"paid": amount}
+
+        self.registry = Registry([pay])
+
+
+async def poll(client, url, path, is_done):
+    """Ask until it is so: what changes is made by another process, which nobody here can wait for."""
+    async with asyncio.timeout(60):
+        while True:
+            body = (await client.get(f"{url}{path}")).json()
+            if is_done(body):
+                return body
+
+
+@pytest.fixture
+async def client():
+    async with httpx.AsyncClient(timeout=30) as client:
+        yield client
+
+
+async def test_a_response_in_the_background_waits_for_its_approval_and_completes(gateway, client, shared_store):
+    till = Till()
+    async with gateway(PAY, "Paid.", store=shared_store, registry=till.registry) as up:
+        created = (await client.post(f"{up.url}/v1/responses", json={**ASKED, "model": up.model})).json()
+        assert (created["status"], created["background"], created["output"]) == ("queued", True, [])
+        path = f"/v1/responses/{created['id']}"
+        waiting = await poll(client, up.url, path, lambda body: body["groundwire"].get("approvals"))
+        assert (waiting["status"], till.paid) == ("in_progress", [])
+        (approval_id,) = waiting["groundwire"]["approvals"]
+        approved = await client.post(f"{up.url}/api/approvals/{approval_id}/approve", json={"by": "ann"})
+        assert approved.status_code == 200
+        done = await poll(client, up.url, path, lambda body: body["status"] == "completed")
+        assert (done["output"][0]["content"][0]["text"], till.paid) == ("Paid.", [5])
+        follow_up = {"model": up.model, "input": "Thanks.", "previous_response_id": created["id"]}
+        assert (await client.post(f"{up.url}/v1/responses", json=follow_up)).status_code == 200
+        assert "Paid." in str(up.upstream.requests[-1].body)
+
+
+async def test_the_official_client_polls_a_response_until_it_is_done(gateway, shared_store):
+    async with (
+        gateway("Hello.", store=shared_store) as up,
+        openai.AsyncOpenAI(base_url=up.openai_url, api_key="none") as client,
+    ):
+        response = await client.responses.create(model=up.model, input="Hi.", background=True)
+        async with asyncio.timeout(60):
+            while response.status in ("queued", "in_progress"):
+                response = await client.responses.retrieve(response.id)
+        assert (response.status, response.output_text, response.background) == ("completed", "Hello.", True)
+
+
+async def test_a_response_in_the_background_can_be_cancelled_while_it_waits(gateway, client):
+    till = Till()
+    async with gateway(PAY, "Paid.", registry=till.registry) as up:
+        created = (await client.post(f"{up.url}/v1/responses", json={**ASKED, "model": up.model})).json()
+        path = f"/v1/responses/{created['id']}"
+        await poll(client, up.url, path, lambda body: body["groundwire"].get("approvals"))
+        cancelled = (await client.post(f"{up.url}{path}/cancel")).json()
+        assert cancelled["status"] == "cancelled"
+        assert (await client.get(f"{up.url}{path}")).json()["status"] == "cancelled"
+        assert (await client.post(f"{up.url}{path}/cancel")).json()["status"] == "cancelled"
+        assert (await client.post(f"{up.url}/v1/responses/resp_none/cancel")).status_code == 404
+    assert till.paid == []
+
+
+async def test_another_server_completes_a_response_whose_server_is_gone(gateway, client, shared_store):
+    till = Till()
+    async with gateway(PAY, "Paid.", store=shared_store, registry=till.registry) as up:
+        created = (await client.post(f"{up.url}/v1/responses", json={**ASKED, "model": up.model})).json()
+        path = f"/v1/responses/{created['id']}"
+        waiting = await poll(client, up.url, path, lambda body: body["groundwire"].get("approvals"))
+        async with another_gateway(up, till.registry) as second:
+            approval_id = waiting["groundwire"]["approvals"][0]
+            await client.post(f"{second.url}/api/approvals/{approval_id}/approve", json={"by": "ann"})
+            done = await poll(client, second.url, path, lambda body: body["status"] == "completed")
+    assert (done["output"][0]["content"][0]["text"], till.paid) == ("Paid.", [5])
+
+
+async def test_a_model_that_fails_in_the_background_is_a_failed_response(gateway, client):
+    broken = ModelFaults(rate=1.0, faults=[Fault(kind=FaultKind.STATUS, status=400)])
+    async with gateway("Hello.", faults=broken) as up:
+        body = {"model": up.model, "input": "x", "background": True}
+        created = await client.post(f"{up.url}/v1/responses", json=body)
+        path = f"/v1/responses/{created.json()['id']}"
+        failed = await poll(client, up.url, path, lambda body: body["status"] not in ("queued", "in_progress"))
+    assert (failed["status"], set(failed["error"])) == ("failed", {"code", "message"})
+
+
+@pytest.mark.parametrize(
+    ("members", "path"),
+    [
+        ({"store": False}, "background"),
+        ({"stream": True}, "background"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0]"),
+    ],
+)
+async def test_what_cannot_be_done_in_the_background_is_refused_by_name(gateway, client, members, path):
+    async with gateway("Hello.") as up:
+        body = {"model": up.model, "input": "x", "background": True, **members}
+        refused = await client.post(f"{up.url}/v1/responses", json=body)
+    assert (refused.status_code, path in refused.text) == (400, True)
+
+
+async def test_a_request_that_pauses_is_completed_later_and_read_by_its_id(gateway, client, shared_store):
+    till = Till()
+    async with gateway(PAY, "Paid.", store=shared_store, registry=till.registry) as up:
+        body = {**ASKED, "model": up.model, "background": False}
+        paused = await client.post(f"{up.url}/v1/responses", json=body, headers={"x-groundwire-approvals": "pause"})
+        assert (paused.json()["status"], till.paid) == ("in_progress", [])
+        (approval_id,) = paused.json()["groundwire"]["approvals"]
+        await client.post(f"{up.url}/api/approvals/{approval_id}/approve", json={"by": "ann"})
+        path = f"/v1/responses/{paused.json()['id']}"
+        done = await poll(client, up.url, path, lambda body: body["status"] == "completed")
+        assert (done["output"][0]["content"][0]["text"], till.paid) == ("Paid.", [5])
+
+
+async def test_an_unknown_word_for_approvals_is_refused(gateway, client):
+    async with gateway("Hello.", registry=Till().registry) as up:
+        body = {**ASKED, "model": up.model}
+        refused = await client.post(f"{up.url}/v1/responses", json=body, headers={"x-groundwire-approvals": "perhaps"})
+    assert refused.status_code == 400
