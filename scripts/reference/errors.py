@@ -105,6 +105,7 @@ WHAT_TO_DO = {
     "StoreUnavailable": "Try again; the hint says what to look at.",
     "NotFound": "List what there is.",
     "AlreadyDecided": "Look at it: it says who decided, and when.",
+    "RunInProgress": "Wait until the run has paused or ended, or cancel it first.",
     "ReportBusy": "Wait until it has ended, or end it; what it has done by then is not done again.",
     "ReportDamaged": "Restore the file, or delete the line that the message names: its trial then counts as not run.",
     "AccessError": "The classes below say what is wrong with the key.",

@@ -3,96 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
-import msgspec
-
 from groundwire.assembly import Runtime, Settings, open_models
-from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.errors import ConfigError, NotFound
-from groundwire.contracts.events import CallFinished, CallStarted, Event, RunEnded
-from groundwire.contracts.failures import Failure
+from groundwire.contracts.events import Event, RunEnded
 from groundwire.contracts.jobs import JobHandler
 from groundwire.contracts.messages import Item, Message
 from groundwire.contracts.ports import Clock, Provider, Store
 from groundwire.contracts.replies import Usage, WireWarning
-from groundwire.contracts.requests import FunctionTool
-from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import Outcome, Run, Started
 from groundwire.providers.router import ModelRouter, who_answers
 from groundwire.registry import Registry, Tool
 from groundwire.registry.validators import compile_schema
 from groundwire.runtime.background import NOTHING_LATE, Late
 from groundwire.runtime.finishing import see_through
+from groundwire.runtime.runs.actions import RunActions
 from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, load_run, record_cancelled
 from groundwire.runtime.runs.leases import RunLease, RunLeases
 from groundwire.runtime.runs.option_reading import OptionReader, no_presets
 from groundwire.runtime.runs.options import RunLimits, RunOptions
-from groundwire.runtime.runs.outputs import read_output
 from groundwire.runtime.runs.prompts import Prompt, output_format, read_history, read_prompt
-from groundwire.runtime.runs.resumption import RUN_JOBS, RunResumer
+from groundwire.runtime.runs.results import RunResult, result_of
+from groundwire.runtime.runs.resumption import RunEndedHook, RunResumer
 from groundwire.runtime.runs.runner import Price, Runner, ended_event, no_price
 from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.trusting import flag_enforced, heed_trust
 from groundwire.runtime.runs.watching import RunWatch
-from groundwire.runtime.spill import READ_TOOL
 from groundwire.runtime.turns import EventSink, Turn
 
 if TYPE_CHECKING:
     from groundwire.runtime.runs.replaying import ReplayReport
 
-RunEndedHook: TypeAlias = Callable[[str, str], Awaitable[None]]
-"""Called with the tenant and the id of a run that a worker has executed, after each pause or end."""
 Tools: TypeAlias = Registry | str | Path | Iterable[Tool]
-
-
-class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a run and its result."""
-
-    call: ToolCall
-    result: ToolResult
-
-
-class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended. `items` are what it added to the conversation; `approvals` are what it waits for.
-
-    `warnings` are what could not be sent to the model, or read from it, as it was meant; each once.
-    """
-
-    run_id: str
-    session_id: str
-    outcome: Outcome
-    text: str
-    items: tuple[Item, ...]
-    history: tuple[Item, ...]
-    events: tuple[Event, ...]
-    approvals: tuple[str, ...]
-    warnings: tuple[WireWarning, ...]
-    steps: int
-    usage: Usage
-    cost: float | None
-    failure: Failure | None
-    output: Any = None
-
-    @property
-    def ok(self) -> bool:
-        return self.outcome is Outcome.COMPLETED
-
-    @property
-    def calls(self) -> tuple[CallOutcome, ...]:
-        """The calls that ended, in that order."""
-        started: dict[str, ToolCall] = {}
-        calls: list[CallOutcome] = []
-        for event in self.events:
-            if type(event) is CallStarted:
-                started[event.call.call_id] = event.call
-            elif type(event) is CallFinished and event.call_id in started:
-                calls.append(CallOutcome(call=started[event.call_id], result=event.result))
-        return tuple(calls)
 
 
 class Agent:
@@ -206,7 +153,7 @@ class Agent:
         events. `output` is the type of its answer, where the run had another than the agent.
         """
         state = await self._load(run_id, tenant, output)
-        return _result(state, []) if state.outcome is not None else await self._collect(state, resumed=True)
+        return result_of(state, []) if state.outcome is not None else await self._collect(state, resumed=True)
 
     async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncGenerator[Event]:
         """Like `resume`, event by event. Of a run that has ended there is only `run.ended`."""
@@ -245,35 +192,31 @@ class Agent:
         """Execute background calls, jobs of these kinds, and runs that are due, in this process, until closed.
 
         A run is due when an approval that it waits for was decided or has expired, when its process died, or when
-        a person asked for it (`RunActions`). With `when_needed`, no worker on jobs is started before a run
+        a person asked for it (`request_resume`). With `when_needed`, no worker on jobs is started before a run
         is due.
         """
         await self.runtime.open()
         if self._resumer is not None:
             raise ConfigError("This agent executes jobs already.", hint="Call work() once, and close() to stop.")
-        is_started = False
-
-        async def start_jobs() -> None:
-            nonlocal is_started
-            if not is_started:
-                is_started = True
-                await self.runtime.work({RUN_JOBS: resumer.resume, **(handlers or {})})
-
         resumer = self._resumer = RunResumer(
-            runs=self.runtime.store,
-            jobs=self.runtime.jobs,
-            leases=self._leases,
-            clock=self.runtime.clock,
-            lease_seconds=self.runtime.parts.times.lease_seconds,
-            execute=self._resume_as_job,
-            on_ended=on_run_ended,
-            can_resume=self._has_tools_of,
-            start_jobs=start_jobs,
+            self.runtime, self._leases, self._resume_as_job, handlers=handlers or {}, on_ended=on_run_ended
         )
         if not when_needed:
-            await start_jobs()
+            await resumer.start_jobs()
             await resumer.sweep()
         resumer.start()
+
+    async def cancel(self, run_id: str, *, by: str, note: str = "", tenant: str = "default") -> Run:
+        """Cancel a run, in whichever process it is. One that is being executed stops within seconds."""
+        run = await RunActions(self.runtime).cancel(run_id, by=by, note=note, tenant=tenant)
+        self.notify()
+        return run
+
+    async def request_resume(self, run_id: str, *, by: str, note: str = "", tenant: str = "default") -> Run:
+        """Have a run resumed by a process that works on jobs, instead of here."""
+        run = await RunActions(self.runtime).request_resume(run_id, by=by, note=note, tenant=tenant)
+        self.notify()
+        return run
 
     def notify(self) -> None:
         """Look for due runs now: this process has decided an approval, or asked for a run to be resumed or cancelled."""
@@ -286,15 +229,6 @@ class Agent:
             return state.outcome
         state.is_job = True
         return (await self._collect(state, resumed=True)).outcome
-
-    async def _has_tools_of(self, run: Run) -> bool:
-        """Whether the tools that a run was offered are here. Before its first step, its registry must be the same."""
-        state = await load_run(self.runtime.store, self.runtime.clock, run.tenant, run.run_id)
-        if state.plan is None:
-            return state.registry_version == self.runtime.registry.version
-        clients = {tool.name for tool in state.options.client_tools}
-        offered = {tool.name for tool in state.plan.tools if isinstance(tool, FunctionTool)}
-        return offered - clients - {READ_TOOL} <= {tool.spec.wire_name for tool in self.runtime.registry}
 
     def run_sync(self, prompt: Prompt = None, **changes: Any) -> RunResult:
         """The same without an event loop of one's own."""
@@ -496,7 +430,7 @@ class Agent:
             finally:
                 await self._leases.release(lease)
         events.append(ended)  # it comes last, as in a stream
-        return _result(state, events)
+        return result_of(state, events)
 
     async def _execute(self, state: RunState, turn: Turn, lease: RunLease) -> None:
         try:
@@ -504,31 +438,6 @@ class Agent:
         except asyncio.CancelledError:
             if not lease.absorbs_cancellation():
                 raise
-
-
-def _result(state: RunState, events: list[Event]) -> RunResult:
-    outcome = state.outcome or Outcome.CANCELLED
-    return RunResult(
-        run_id=state.run.run_id,
-        session_id=state.run.session_id,
-        outcome=outcome,
-        text=state.text,
-        items=state.new_items,
-        history=tuple(state.items),
-        events=tuple(events),
-        approvals=tuple(state.waiting.values()),
-        warnings=tuple(state.warnings),
-        steps=state.steps,
-        usage=state.usage,
-        cost=state.cost,
-        failure=state.failure,
-        output=_output_of(state) if outcome is Outcome.COMPLETED else None,
-    )
-
-
-def _output_of(state: RunState) -> Any:
-    form = state.options.output
-    return None if form is None or form.type == "text" else read_output(state.text, form, state.output_type)[0]
 
 
 async def _next(events: AsyncGenerator[Event]) -> Event:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -17,10 +17,14 @@ from msgspec.structs import replace
 
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import GroundwireError, RunInProgress
-from groundwire.contracts.jobs import Job, JobFailed, Jobs, RetrySchedule
-from groundwire.contracts.ports import Clock, RunStore
+from groundwire.contracts.jobs import Job, JobFailed, JobHandler, RetrySchedule
+from groundwire.contracts.ports import RunStore
+from groundwire.contracts.requests import FunctionTool
 from groundwire.contracts.runs import Outcome, Run
+from groundwire.runtime.runs.history import load_run
 from groundwire.runtime.runs.leases import RunLeases
+from groundwire.runtime.runtime import Runtime
+from groundwire.runtime.spill import READ_TOOL
 
 log = logging.getLogger("groundwire")
 
@@ -33,8 +37,8 @@ MAX_DUE = 1000
 
 Execute: TypeAlias = Callable[[str, str], Awaitable[Outcome]]
 """Resumes the run of a tenant by its id, and returns how it ended or paused."""
-CanResume: TypeAlias = Callable[[Run], Awaitable[bool]]
-"""Whether this process has what the run needs, such as its tools."""
+RunEndedHook: TypeAlias = Callable[[str, str], Awaitable[None]]
+"""Called with the tenant and the id of a run that was executed as a job, each time it has paused or ended."""
 
 
 class RunResumer:
@@ -42,26 +46,21 @@ class RunResumer:
 
     def __init__(
         self,
-        *,
-        runs: RunStore,
-        jobs: Jobs,
+        runtime: Runtime,
         leases: RunLeases,
-        clock: Clock,
-        lease_seconds: float,
         execute: Execute,
-        can_resume: CanResume,
-        start_jobs: Callable[[], Awaitable[None]],
-        on_ended: Callable[[str, str], Awaitable[None]] | None = None,
+        *,
+        handlers: Mapping[str, JobHandler],
+        on_ended: RunEndedHook | None = None,
     ) -> None:
-        self._runs = runs
-        self._jobs = jobs
+        self._runtime = runtime
+        self._runs: RunStore = runtime.store
         self._leases = leases
-        self._clock = clock
-        self._lease_seconds = lease_seconds
+        self._clock = runtime.clock
         self._execute = execute
-        self._can_resume = can_resume
-        self._start_jobs = start_jobs
+        self._handlers = handlers
         self._on_ended = on_ended
+        self._is_working = False
         self._declined: dict[tuple[str, str], int] = {}
         """Runs that this process cannot resume, with the number of entries that was looked at."""
         self._task: asyncio.Task[None] | None = None
@@ -70,6 +69,12 @@ class RunResumer:
     def start(self) -> None:
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._poll())
+
+    async def start_jobs(self) -> None:
+        """Work on jobs in this process from now on: background calls, runs, and those of the given handlers."""
+        if not self._is_working:
+            self._is_working = True
+            await self._runtime.work({RUN_JOBS: self.resume, **self._handlers})
 
     async def close(self) -> None:
         task, self._task = self._task, None
@@ -100,7 +105,7 @@ class RunResumer:
         run_id = str(job.payload["runId"])
         run = await self._runs.load_run(job.tenant, run_id)
         now = self._clock.now()
-        if run is None or not run.due_at or run.is_held(now) or not await self._can_resume(run):
+        if run is None or not run.due_at or run.is_held(now) or not await has_tools_of(self._runtime, run):
             return {"runId": run_id, "status": None if run is None else run.status(now).value}
         try:
             outcome = await self._execute(job.tenant, run_id)
@@ -132,7 +137,7 @@ class RunResumer:
         key = (run.tenant, run.run_id)
         if self._declined.get(key) == run.entries:
             return False
-        if await self._can_resume(run):
+        if await has_tools_of(self._runtime, run):
             self._declined.pop(key, None)
             return True
         if len(self._declined) >= MAX_DUE:
@@ -142,14 +147,14 @@ class RunResumer:
         return False
 
     async def _hand_over(self, run: Run) -> None:
-        await self._start_jobs()
+        await self.start_jobs()
         # Other processes see the same run due at the same time: the key makes it one job.
         key = f"{run.run_id}:{run.due_at!r}"
-        await self._jobs.submit(
+        await self._runtime.jobs.submit(
             RUN_JOBS, {"runId": run.run_id}, tenant=run.tenant, key=key, schedule=RetrySchedule(delays=())
         )
         # If no worker takes it in this time, or the one that does is killed, the run is due again.
-        later = self._clock.now() + self._lease_seconds
+        later = self._clock.now() + self._runtime.parts.times.lease_seconds
         await self._runs.swap_lease(run, replace(run, owner="", due_at=later, resumes=run.resumes + 1))
 
     async def _leave(self, run: Run) -> None:
@@ -159,3 +164,13 @@ class RunResumer:
                 run.run_id,
                 run.resumes,
             )
+
+
+async def has_tools_of(runtime: Runtime, run: Run) -> bool:
+    """Whether the tools that a run was offered are here. Before its first step, its registry must be the same."""
+    state = await load_run(runtime.store, runtime.clock, run.tenant, run.run_id)
+    if state.plan is None:
+        return state.registry_version == runtime.registry.version
+    clients = {tool.name for tool in state.options.client_tools}
+    offered = {tool.name for tool in state.plan.tools if isinstance(tool, FunctionTool)}
+    return offered - clients - {READ_TOOL} <= {tool.spec.wire_name for tool in runtime.registry}
