@@ -8,7 +8,7 @@ from msgspec import Struct
 from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.failures import Failure
-from groundwire.contracts.keys import EVERYTHING, Caller
+from groundwire.contracts.keys import Caller
 from groundwire.contracts.replies import ReplyFailed
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.headers import headers_for, overhead, stream_headers
@@ -58,8 +58,7 @@ async def pass_on(way: Passage, body: bytes, services: Services) -> bool:
         return False
     services.check_model(way.caller, name)
     provider, wire_name = direct
-    is_checked = way.caller.models != EVERYTHING  # a name that stands twice could be another one to the provider
-    if not model and (wire_name != head.model or is_checked):
+    if not model and wire_name != head.model:
         body = renamed(body, wire_name)
     headers = {key: value for key in _PASSED if (value := exchange.headers.get(key)) is not None}
     response = await provider.forward(body, wire_name, stream=is_stream, headers=headers)
