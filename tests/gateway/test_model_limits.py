@@ -110,10 +110,10 @@ def body_of(dialect, members, *, is_direct):
     return json.dumps(body)
 
 
-async def ask(running, dialect, secret, content, path=None, **headers):
+async def ask(running, dialect, secret, content, path=None):
     """The answer, and the request as the provider got it, None where it got none."""
     async with (
-        httpx.AsyncClient(base_url=running.url, timeout=LIMIT, headers={"x-api-key": secret, **headers}) as client,
+        httpx.AsyncClient(base_url=running.url, timeout=LIMIT, headers={"x-api-key": secret}) as client,
         asyncio.timeout(LIMIT),
     ):
         asking = asyncio.ensure_future(client.post(path or path_of(dialect), content=content))

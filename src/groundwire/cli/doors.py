@@ -16,6 +16,7 @@ from groundwire.cli.mcp_route import McpRoute
 from groundwire.cli.servers import open_servers
 from groundwire.codecs.caching import ToolCache
 from groundwire.contracts.ports import Clock
+from groundwire.contracts.redaction import secrets_in
 from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway import (
     AnswerTable,
@@ -54,14 +55,15 @@ def make_application(
 ) -> Application:
     """Opens nothing yet: that is for the loop it will run on. Tools are those of the registry and of `[mcpServers]`."""
     environ = os.environ if environ is None else environ
-    clock, tally = SystemClock(), Tally()
+    clock, tally, secrets = SystemClock(), Tally(), secrets_in(environ)
     doors = _open_doors(settings, environ, registry or Registry(), clock, tally, lambda: application.is_draining)
     application = Application(
         doors,
         max_in_flight=settings.server.max_in_flight,
         body_timeout=settings.server.body_timeout,
         tally=tally,
-        access_log=AccessLog(_write_line, clock) if settings.server.access_log else None,
+        access_log=AccessLog(_write_line, clock, secrets=secrets) if settings.server.access_log else None,
+        secrets=secrets,
     )
     return application
 

@@ -9,6 +9,7 @@ from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.keys import Caller
+from groundwire.contracts.redaction import redact
 from groundwire.contracts.replies import ReplyFailed
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.headers import headers_for, overhead, stream_headers
@@ -94,7 +95,7 @@ async def _chunks(response: HttpResponse, dialect: Dialect) -> AsyncGenerator[by
                 waiting = waiting[end:]
         yield waiting
     except TransportError as error:
-        failure = Failure(kind=error.kind, message=error.message, status=0)
+        failure = Failure(kind=error.kind, message=redact(error.message), status=0)
         yield codec_of(dialect).StreamEncoder().feed(ReplyFailed(failure=failure))
     finally:
         await response.close()

@@ -7,7 +7,7 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from random import Random
 from time import perf_counter_ns
@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from groundwire.contracts.redaction import redact
 from groundwire.serving.access_log import AccessLog
 from groundwire.serving.answers import Overloaded, unexpected
 from groundwire.serving.bodies import BrokenBody, RequestTooSlow
@@ -52,7 +53,9 @@ class Application:
         body_timeout: float = 120.0,
         tally: Tally | None = None,
         access_log: AccessLog | None = None,
+        secrets: Collection[str] = (),
     ) -> None:
+        """`secrets` are never repeated by an error, besides all that looks like a key."""
         self._opening = doors
         self.doors: Doors
         self._exact: dict[tuple[str, str], Route] = {}
@@ -61,6 +64,7 @@ class Application:
         self._max_in_flight = max_in_flight
         self._body_timeout = body_timeout
         self._access_log = access_log
+        self._secrets = secrets
         self._random_bits = Random().getrandbits  # noqa: S311 - tells requests apart, protects nothing
         self._rounds = Rounds()
         self.tally = tally or Tally()
@@ -102,7 +106,7 @@ class Application:
         if route is None:
             await self._call_other(scope, protocol, request_id, started)
             return
-        exchange = Exchange(scope, protocol, request_id, self._rounds, self._body_timeout)
+        exchange = Exchange(scope, protocol, request_id, self._rounds, self._body_timeout, self._secrets)
         tally = self.tally
         if tally.in_flight >= self._max_in_flight:
             route.refuse(exchange, self._overloaded())
@@ -114,7 +118,7 @@ class Application:
         except ClientGone:
             exchange.status = GONE  # there is nobody to tell
         except Exception:
-            log.exception("%s %s failed (%s)", exchange.method, exchange.path, request_id)
+            log.exception("%s %s failed (%s)", exchange.method, self._shown(exchange.path), request_id)
             if not exchange.status:
                 route.refuse(exchange, unexpected())
         finally:
@@ -122,7 +126,7 @@ class Application:
             self._note(scope, request_id, route.label, route.dialect, exchange.status or GONE, started)
 
     async def _call_other(self, scope: Any, protocol: Any, request_id: str, started: int) -> None:
-        call = AsgiCall(scope, protocol, request_id, self._rounds, self._body_timeout)
+        call = AsgiCall(scope, protocol, request_id, self._rounds, self._body_timeout, self._secrets)
         is_full = self.tally.in_flight >= self._max_in_flight and not scope.path.startswith(_ALWAYS)
         self.tally.in_flight += 1
         try:
@@ -133,13 +137,16 @@ class Application:
         except (RequestTooSlow, BrokenBody) as error:
             call.fail(error)
         except Exception:
-            log.exception("%s %s failed (%s)", scope.method, scope.path, request_id)
+            log.exception("%s %s failed (%s)", scope.method, self._shown(scope.path), request_id)
             call.fail(unexpected())
         finally:
             self.tally.in_flight -= 1
             method = scope.method if scope.method in _METHODS else UNKNOWN
             label = f"{method} {call.route}" if call.route else UNKNOWN
             self._note(scope, request_id, label, "", call.status or GONE, started)
+
+    def _shown(self, path: str) -> str:
+        return redact(path, self._secrets)
 
     def _overloaded(self) -> Overloaded:
         return Overloaded(f"{self._max_in_flight} requests are being worked on; try again soon.")

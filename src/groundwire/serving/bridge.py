@@ -1,7 +1,7 @@
 """An ASGI application behind an RSGI server: HTTP with streams, and websockets. The lifespan is the caller's affair."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import quote
@@ -9,6 +9,7 @@ from urllib.parse import quote
 from granian.rsgi import ProtocolClosed, WebsocketMessageType
 
 from groundwire.contracts.errors import GroundwireError
+from groundwire.contracts.redaction import redact_bytes
 from groundwire.serving.answers import error_answer
 from groundwire.serving.bodies import too_slow, whole_pieces
 from groundwire.serving.tallies import GONE
@@ -26,7 +27,16 @@ UNREADABLE = b"\xff"
 class AsgiCall:
     """One request on its way through an ASGI application. `status` is what was answered, 0 until then."""
 
-    def __init__(self, scope: Any, protocol: Any, request_id: str, rounds: Rounds, body_timeout: float) -> None:
+    def __init__(
+        self,
+        scope: Any,
+        protocol: Any,
+        request_id: str,
+        rounds: Rounds,
+        body_timeout: float,
+        secrets: Collection[str] = (),
+    ) -> None:
+        self._secrets = secrets
         self._rounds = rounds
         self._body_timeout = body_timeout
         self._scope = scope
@@ -55,7 +65,12 @@ class AsgiCall:
             answer = error_answer(error)
             self.status = answer.status_code
             headers = [*answer.headers.items(), (REQUEST_ID, self._request_id)]
-            self._protocol.response_bytes(self.status, headers, bytes(answer.body))
+            self._send_error(self.status, headers, bytes(answer.body))
+
+    def _send_error(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        """Without keys: an error may repeat any part of the request. The server finds out the new length."""
+        shown = [(name, value) for name, value in headers if name != "content-length"]
+        self._protocol.response_bytes(status, shown, redact_bytes(body, self._secrets))
 
     async def _run_http(self, app: AsgiApp) -> None:
         protocol = self._protocol
@@ -91,7 +106,10 @@ class AsgiCall:
             self.status = started
             body = bytes(message.get("body", b""))
             if transport is None and not message.get("more_body", False):
-                protocol.response_bytes(started, headers, body)
+                if started >= 400:
+                    self._send_error(started, headers, body)
+                else:
+                    protocol.response_bytes(started, headers, body)
                 return
             if transport is None:
                 transport = protocol.response_stream(started, headers)
