@@ -64,6 +64,7 @@ def make_application(
         tally=tally,
         access_log=AccessLog(_write_line, clock, secrets=secrets) if settings.server.access_log else None,
         secrets=secrets,
+        origins=settings.server.allowed_origins,
     )
     return application
 
@@ -87,7 +88,14 @@ async def _open_doors(
             await runtime.work()
         on_loopback = is_loopback(server.host)
         hosts = LOOPBACK | {host.lower() for host in (server.host, *server.allowed_hosts)}
-        keys = KeyRing(runtime.store, clock, master_key=master_key_from(environ), is_loopback=on_loopback, hosts=hosts)
+        keys = KeyRing(
+            runtime.store,
+            clock,
+            master_key=master_key_from(environ),
+            is_loopback=on_loopback,
+            hosts=hosts,
+            origins=server.allowed_origins,
+        )
         await keys.check_bind(server.host)
         keeper = TallyKeeper(tally, runtime.store, clock, worker=RandomIds().new("worker"))
         await keeper.open()
@@ -98,7 +106,7 @@ async def _open_doors(
         retention = Retention(runtime.database, clock, days=server.retention_days)
         retention.open()
         stack.push_async_callback(retention.close)
-        mcp = McpRoute(runtime, keys, hosts=hosts if on_loopback else None)
+        mcp = McpRoute(runtime, keys, hosts=hosts if on_loopback else None, origins=server.allowed_origins)
         stack.push_async_callback(mcp.close)
         hot = (*model_routes(services), *relay_routes(services))
         health = Health(
@@ -111,7 +119,8 @@ async def _open_doors(
             *await open_signal_endpoints(runtime.database),
         ]
         operations = [*model_operations(models.catalogue), *relay_operations(models.catalogue), *mcp.operations]
-        yield Doors(routes=hot, other=_other_routes(hot, endpoints, operations, mcp.routes, keys, server.max_body))
+        other = _other_routes(hot, endpoints, operations, mcp.routes, keys, server.max_body)
+        yield Doors(routes=hot, other=other, is_open=keys.is_open)
 
 
 async def _open_services(
