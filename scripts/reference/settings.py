@@ -101,6 +101,9 @@ MEANINGS = {
     "ServerSettings.relayPlaceholder": "What a [relayed](../guides/gateway.md#the-relay) client reads in place of a call.",
     "ServerSettings.relayWait": "Seconds that its next request is held for the results before it reads that again.",
     "ServerSettings.drainSeconds": "How long it still takes requests when it is told to stop, while `/health/ready` says that it is not ready.",
+    "ServerSettings.allowedOrigins": "Origins whose pages may use the server besides its own, as browsers send them: "
+    "`http://localhost:3000`. They get the headers of CORS. While there is no key, pages of all others are refused, and pages "
+    "of other sites cannot change anything even if they are listed.",
     "ServerSettings.allowedHosts": "Names besides `localhost` and `127.0.0.1` by which a server on a loopback address may be "
     "addressed. While there is no key, requests for any other name are refused.",
     "ServerSettings.maxTurns": "Turns that a kept conversation may have, changes of its tools included; more are a 400, `conversation_too_long`.",

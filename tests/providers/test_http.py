@@ -11,6 +11,7 @@ from groundwire.codecs.dialects import codec_of
 from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import FailureKind
 from groundwire.contracts.messages import say
+from groundwire.contracts.redaction import HIDDEN
 from groundwire.contracts.replies import FinishReason, ReplyEnded, ReplyStarted, ReplyTextDelta
 from groundwire.contracts.requests import DIALECTS, FunctionTool, ModelRequest, Sampling, SendOptions
 from groundwire.providers.endpoints import AUTH_OF, Endpoint
@@ -18,7 +19,7 @@ from groundwire.providers.http import HttpProvider
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.scripted import ScriptedModel
 from groundwire.providers.scripts import Answer, Ask
-from groundwire.providers.secrets import HIDDEN, Secret
+from groundwire.providers.secrets import Secret
 from groundwire.providers.sockets import SocketTransport
 from groundwire.providers.transport import Timeouts, TransportError
 from groundwire.simulator.http import HttpServer, Response

@@ -3,7 +3,8 @@ import pickle
 
 import pytest
 
-from groundwire.providers.secrets import HIDDEN, Secret
+from groundwire.contracts.redaction import HIDDEN
+from groundwire.providers.secrets import Secret
 
 KEY = "sk-very-secret-123"
 

@@ -12,7 +12,8 @@ import click
 from groundwire.cli.app_supplier_brain import SECRET_VARIABLE, given_secrets, to_keys
 from groundwire.cli.failures import needs_extra
 from groundwire.cli.options import Number, global_options
-from groundwire.cli.output import note, redact
+from groundwire.cli.output import note
+from groundwire.contracts.redaction import redact
 
 if TYPE_CHECKING:
     from groundwire.apps.supplier.agents import Roles

@@ -16,6 +16,7 @@ from groundwire.cli.mcp_route import McpRoute
 from groundwire.cli.servers import open_servers
 from groundwire.codecs.caching import ToolCache
 from groundwire.contracts.ports import Clock
+from groundwire.contracts.redaction import secrets_in
 from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway import (
     AnswerTable,
@@ -55,14 +56,16 @@ def make_application(
 ) -> Application:
     """Opens nothing yet: that is for the loop it will run on. Tools are those of the registry and of `[mcpServers]`."""
     environ = os.environ if environ is None else environ
-    clock, tally = SystemClock(), Tally()
+    clock, tally, secrets = SystemClock(), Tally(), secrets_in(environ)
     doors = _open_doors(settings, environ, registry or Registry(), clock, tally, lambda: application.is_draining)
     application = Application(
         doors,
         max_in_flight=settings.server.max_in_flight,
         body_timeout=settings.server.body_timeout,
         tally=tally,
-        access_log=AccessLog(_write_line, clock) if settings.server.access_log else None,
+        access_log=AccessLog(_write_line, clock, secrets=secrets) if settings.server.access_log else None,
+        secrets=secrets,
+        origins=settings.server.allowed_origins,
     )
     return application
 
@@ -84,7 +87,14 @@ async def _open_doors(
         runtime = await stack.enter_async_context(Runtime(registry, settings=settings, clock=clock))
         on_loopback = is_loopback(server.host)
         hosts = LOOPBACK | {host.lower() for host in (server.host, *server.allowed_hosts)}
-        keys = KeyRing(runtime.store, clock, master_key=master_key_from(environ), is_loopback=on_loopback, hosts=hosts)
+        keys = KeyRing(
+            runtime.store,
+            clock,
+            master_key=master_key_from(environ),
+            is_loopback=on_loopback,
+            hosts=hosts,
+            origins=server.allowed_origins,
+        )
         await keys.check_bind(server.host)
         keeper = TallyKeeper(tally, runtime.store, clock, worker=RandomIds().new("worker"))
         await keeper.open()
@@ -101,7 +111,7 @@ async def _open_doors(
         retention = Retention(runtime.database, clock, days=server.retention_days)
         retention.open()
         stack.push_async_callback(retention.close)
-        mcp = McpRoute(runtime, keys, hosts=hosts if on_loopback else None)
+        mcp = McpRoute(runtime, keys, hosts=hosts if on_loopback else None, origins=server.allowed_origins)
         stack.push_async_callback(mcp.close)
         hot = (*model_routes(services), *relay_routes(services))
         health = Health(
@@ -114,7 +124,8 @@ async def _open_doors(
             *await open_signal_endpoints(runtime.database),
         ]
         operations = [*model_operations(models.catalogue), *relay_operations(models.catalogue), *mcp.operations]
-        yield Doors(routes=hot, other=_other_routes(hot, endpoints, operations, mcp.routes, keys, server.max_body))
+        other = _other_routes(hot, endpoints, operations, mcp.routes, keys, server.max_body)
+        yield Doors(routes=hot, other=other, is_open=keys.is_open)
 
 
 async def _open_services(

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import click
 
 from groundwire.cli.options import GlobalOptions
-from groundwire.cli.output import clean, redact
+from groundwire.cli.output import clean
+from groundwire.contracts.redaction import redact
 
 FAILED = 1
 INTERRUPTED = 130

@@ -40,12 +40,15 @@ _REFUSALS = dict.fromkeys((400, 401, 403, 404, 406, 413, 415, 429, 503), _JSON)
 class McpRoute:
     """Opened with the first message: the protocol's library takes 40 MB, and many gateways are never asked for it.
 
-    `hosts` are the names that it answers to, None for any.
+    `hosts` are the names that it answers to, None for any; pages of `origins` may use it besides its own.
     """
 
-    def __init__(self, runtime: Runtime, keys: KeyRing, *, hosts: Collection[str] | None) -> None:
+    def __init__(
+        self, runtime: Runtime, keys: KeyRing, *, hosts: Collection[str] | None, origins: Collection[str] = ()
+    ) -> None:
         self._runtime = runtime
         self._hosts = hosts
+        self._origins = origins
         self._door: HttpDoor | None = None
         self._opening = asyncio.Lock()
         self._keys = keys
@@ -92,7 +95,7 @@ class McpRoute:
 
         async with self._opening:
             if self._door is None:
-                door = HttpDoor(self._runtime, identify=_identify, hosts=self._hosts)
+                door = HttpDoor(self._runtime, identify=_identify, hosts=self._hosts, origins=self._origins)
                 await door.open()
                 self._door = door
             return self._door

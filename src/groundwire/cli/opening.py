@@ -23,9 +23,10 @@ from groundwire.assembly import (
     refuse_stand_in,
 )
 from groundwire.cli.options import REGISTRY_FILE, GlobalOptions
-from groundwire.cli.output import clean, note, redact
+from groundwire.cli.output import clean, note
 from groundwire.cli.servers import with_servers
 from groundwire.contracts.errors import ArtifactError
+from groundwire.contracts.redaction import redact, secrets_in
 from groundwire.registry import Registry
 
 T = TypeVar("T")
@@ -157,7 +158,9 @@ def configure_logging(*, verbose: bool) -> None:
 class _ToStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if sys.stderr is not None:
-            click.echo(f"{record.levelname.lower()}: {clean(redact(self.format(record)))}", err=True)
+            click.echo(
+                f"{record.levelname.lower()}: {clean(redact(self.format(record), secrets_in(os.environ)))}", err=True
+            )
 
 
 def _without_trust(settings: Settings) -> Settings:

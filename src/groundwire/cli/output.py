@@ -5,7 +5,6 @@ Colours are left to click: it drops them where no terminal reads, and everywhere
 
 import contextlib
 import os
-import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,10 +13,6 @@ from typing import IO, Any, TextIO
 import click
 
 LINE_CHARS = 200
-
-_PASSWORD = re.compile(
-    r"(\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/@?#]*):[^\s/]*@|((?:^|[?&\s])password=)[^\s&'\"]+", re.IGNORECASE
-)
 
 
 def clean(text: str) -> str:
@@ -29,11 +24,6 @@ def clean(text: str) -> str:
 
 def _spell(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
-
-
-def redact(text: str) -> str:
-    """Text without the passwords of URLs."""
-    return _PASSWORD.sub(lambda found: f"{found[1]}:***@" if found[1] else f"{found[2]}***", text)
 
 
 def print_json(value: Any, *, file: IO[Any] | None = None) -> None:

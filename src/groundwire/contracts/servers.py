@@ -1,5 +1,6 @@
 """What a server may be told about itself in `groundwire.toml`."""
 
+import re
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
@@ -7,6 +8,9 @@ from msgspec import Meta, Struct
 from groundwire.contracts.errors import ConfigError
 
 ApprovalMode: TypeAlias = Literal["answer", "pause"]
+
+_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s/?#@*]+")
+
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8741
 
@@ -15,6 +19,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     """`[server]`. Sizes are bytes, times are seconds.
 
     `allowedHosts` are the names, besides localhost and 127.0.0.1, by which a server on a loopback address may be addressed.
+    `allowedOrigins` are origins, such as `http://localhost:3000`, whose pages may use the server besides its own.
     A conversation that is kept has at most `maxTurns`, changes of its tools included.
     With `keepSteps`, what clients drop of a model's step that called tools is kept until the results come.
     Conversations, steps and relayed calls that nobody came back for are removed after `retentionDays`; 0 keeps them.
@@ -30,6 +35,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     host: str = DEFAULT_HOST
     port: Annotated[int, Meta(ge=0, le=65_535)] = DEFAULT_PORT
     allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     max_body: Annotated[int, Meta(ge=1024, le=1_073_741_824)] = 64 * 1024 * 1024
     body_timeout: Annotated[float, Meta(gt=0, le=3600)] = 120.0
@@ -51,3 +57,9 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
             raise ConfigError("server.host is empty.")
         if self.relay_placeholder != self.relay_placeholder.strip():
             raise ConfigError("server.relayPlaceholder begins or ends with a space, which clients may drop.")
+        for origin in self.allowed_origins:
+            if not _ORIGIN.fullmatch(origin):
+                raise ConfigError(
+                    f"server.allowedOrigins: {origin!r} is not an origin.",
+                    hint="Write scheme, host and port as a browser sends them, such as http://localhost:3000, without a path.",
+                )

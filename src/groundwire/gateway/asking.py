@@ -35,6 +35,7 @@ from groundwire.gateway.governed import (
     tools_of,
 )
 from groundwire.gateway.headers import headers_for, overhead, stream_headers
+from groundwire.gateway.model_access import check_request, checked_body
 from groundwire.gateway.services import NOTHING_USED, Services
 from groundwire.gateway.steps import Step
 from groundwire.providers.catalogue import UNKNOWN_MODEL
@@ -107,10 +108,13 @@ class ModelDoor:
         try:
             caller = await self._services.admit(exchange)
             with exchange.watched():
+                models = self._services.models
                 body = await exchange.body(self._services.settings.max_body)
+                body = checked_body(models, caller, body, asked.model)
                 if not await self._pass_on(exchange, caller, body, asked, watch):
                     question = self._governed(exchange, await self._begin(caller, body, asked, watch))
                     self._services.check_model(caller, question.request.model)
+                    check_request(models, caller, question.request)
                     await self._accept(question)
                     if caller.limits and question.request.stream:
                         question.request = _counted(question.request)

@@ -1,5 +1,7 @@
 """Errors as the caller's dialect says them: status, body and headers."""
 
+from msgspec.structs import replace
+
 from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.errors import (
@@ -17,6 +19,7 @@ from groundwire.contracts.errors import (
     WireError,
 )
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.redaction import redact
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.headers import headers_for
 from groundwire.providers.catalogue import UNKNOWN_MODEL
@@ -38,6 +41,13 @@ class Refused(GroundwireError):
 
 
 def failure_of(error: GroundwireError) -> Failure:
+    """What a client is told of an error, without keys: also within a stream, where no later place looks at it."""
+    failure = _failure_of(error)
+    message = redact(failure.message)
+    return failure if message == failure.message else replace(failure, message=message)
+
+
+def _failure_of(error: GroundwireError) -> Failure:
     if isinstance(error, (ProviderError, Refused)):
         return error.failure
     if isinstance(error, AccessError):

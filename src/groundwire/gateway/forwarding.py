@@ -8,7 +8,8 @@ from msgspec import Struct
 from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.failures import Failure
-from groundwire.contracts.keys import EVERYTHING, Caller
+from groundwire.contracts.keys import Caller
+from groundwire.contracts.redaction import redact
 from groundwire.contracts.replies import ReplyFailed
 from groundwire.contracts.requests import Dialect
 from groundwire.gateway.headers import headers_for, overhead, stream_headers
@@ -58,8 +59,7 @@ async def pass_on(way: Passage, body: bytes, services: Services) -> bool:
         return False
     services.check_model(way.caller, name)
     provider, wire_name = direct
-    is_checked = way.caller.models != EVERYTHING  # a name that stands twice could be another one to the provider
-    if not model and (wire_name != head.model or is_checked):
+    if not model and wire_name != head.model:
         body = renamed(body, wire_name)
     headers = {key: value for key in _PASSED if (value := exchange.headers.get(key)) is not None}
     response = await provider.forward(body, wire_name, stream=is_stream, headers=headers)
@@ -95,7 +95,7 @@ async def _chunks(response: HttpResponse, dialect: Dialect) -> AsyncGenerator[by
                 waiting = waiting[end:]
         yield waiting
     except TransportError as error:
-        failure = Failure(kind=error.kind, message=error.message, status=0)
+        failure = Failure(kind=error.kind, message=redact(error.message), status=0)
         yield codec_of(dialect).StreamEncoder().feed(ReplyFailed(failure=failure))
     finally:
         await response.close()

@@ -11,6 +11,7 @@ from groundwire.contracts.ports import TokenEstimator
 from groundwire.contracts.requests import Dialect, ModelRequest
 from groundwire.gateway.failing import write_failure
 from groundwire.gateway.headers import headers_for
+from groundwire.gateway.model_access import checked_body
 from groundwire.gateway.services import Services
 from groundwire.serving.exchanges import ClientGone, Exchange
 
@@ -65,7 +66,8 @@ class TokenCount:
     async def serve(self, exchange: Exchange, model: str = "") -> None:
         try:
             caller = await self._services.admit(exchange)
-            request = self._read(read_object(await exchange.body(self._services.settings.max_body)), model)
+            body = await exchange.body(self._services.settings.max_body)
+            request = self._read(read_object(checked_body(self._services.models, caller, body, model)), model)
             self._services.check_model(caller, request.model)
             counted = self._count(request)
         except ClientGone:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from groundwire.codecs.dialects import codec_of
 from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.redaction import redact
 from groundwire.contracts.requests import Dialect
 from groundwire.contracts.shapes import did_you_mean
 from groundwire.serving.answers import MethodNotAllowed, NoSuchPath, error_answer, json_answer, status_of
@@ -47,10 +48,11 @@ class Nowhere:
     def _answer(self, request: Request) -> Response:
         path = request.url.path
         allowed = methods_of(self._routes, path)
+        shown = redact(path)[:200]  # a key that is cut off would not be recognised any more
         error: GroundwireError = (
             MethodNotAllowed(request.method[:20], allowed)
             if allowed
-            else NoSuchPath(f"Nothing is served at {path[:200]}.", hint=did_you_mean(path[:200], self._paths))
+            else NoSuchPath(f"Nothing is served at {shown}.", hint=did_you_mean(shown, self._paths))
         )
         own = error_answer(error)
         dialect = nearest_dialect(path)

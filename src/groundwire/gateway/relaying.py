@@ -32,6 +32,7 @@ from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.gateway.asking import WARNINGS_HEADER, PathWish, early_warnings, warnings_text
 from groundwire.gateway.failing import failure_of, write_failure
 from groundwire.gateway.headers import headers_for, overhead, stream_headers
+from groundwire.gateway.model_access import checked_body
 from groundwire.gateway.relay_sessions import RelayTurn, with_own_steps
 from groundwire.gateway.services import Services
 from groundwire.providers.failing import unreadable
@@ -78,6 +79,8 @@ class RelayDoor:
                     return
                 turn = await self._sessions.begin(caller.tenant, session, asked.model, body)
                 try:
+                    body = checked_body(self._models, caller, turn.rewriting.body, asked.model)
+                    turn.rewriting = replace(turn.rewriting, body=body)
                     await self._ask(exchange, self._relayed(caller, asked, turn, watch))
                 finally:
                     await self._sessions.give_back(turn)

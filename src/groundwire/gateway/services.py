@@ -5,12 +5,13 @@ from msgspec import Struct
 
 from groundwire.agent import Agent
 from groundwire.codecs.caching import ToolCache
-from groundwire.contracts.keys import EVERYTHING, Caller, Held, Scope
+from groundwire.contracts.keys import Caller, Held, Scope
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.replies import Reply, Usage
 from groundwire.contracts.requests import ModelRequest
 from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway.answer_tables import AnswerTable
+from groundwire.gateway.model_access import check_model
 from groundwire.gateway.relay_sessions import RelaySessions
 from groundwire.gateway.relay_tables import RelayTables
 from groundwire.gateway.steps import Steps
@@ -61,8 +62,7 @@ class Services(Struct, frozen=True, kw_only=True):
 
     def check_model(self, caller: Caller, name: str) -> None:
         """NotAllowed where the caller's key is for other models."""
-        if caller.models != EVERYTHING:
-            caller.check_model(name, "/".join(self.models.locate(name)))
+        check_model(self.models, caller, name)
 
     async def hold(self, caller: Caller, request: ModelRequest) -> Held | None:
         """Count what the answer may take, until `charge` says what it took: as much as it may say at most."""

@@ -22,6 +22,7 @@ from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import ConfigError, InvalidJson, StoreUnavailable
 from groundwire.contracts.jobs import Job, JobFailed, JobHandler, JobSettings, RetryLater
 from groundwire.contracts.ports import Clock
+from groundwire.contracts.redaction import redact
 from groundwire.jobs.book import JobBook
 from groundwire.jobs.checks import encode_part
 from groundwire.jobs.engine import LeftBegun
@@ -147,9 +148,11 @@ class Worker:
             # Whoever was interrupted because the job is not theirs any more has nothing to note.
             return partial(self._book.fail, *held, "its handler was cancelled, and not by us", retry=True)
         except RetryLater as later:
-            return partial(self._book.fail, *held, str(later), retry=True, seconds=later.seconds)
+            return partial(self._book.fail, *held, redact(str(later)), retry=True, seconds=later.seconds)
         except JobFailed as failed:
-            return partial(self._book.fail, *held, str(failed), retry=failed.retry, result=_json_of(failed.result))
+            return partial(
+                self._book.fail, *held, redact(str(failed)), retry=failed.retry, result=_json_of(failed.result)
+            )
         except BaseException as error:  # the boundary to code that is not ours
             log.exception("attempt %d of the job %s (%s) failed", job.attempt, job.job_id, job.kind)
             return partial(self._book.fail, *held, _words_of(error), retry=True)
@@ -240,7 +243,7 @@ def _json_of(result: JsonValue) -> str:
 
 def _words_of(error: BaseException) -> str:
     try:
-        return f"{type(error).__name__}: {error}"
+        return redact(f"{type(error).__name__}: {error}")
     except Exception:  # noqa: BLE001 - its text is made by code that is not ours
         return type(error).__name__
 

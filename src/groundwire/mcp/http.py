@@ -59,7 +59,7 @@ class HttpDoor:
         self.door = Door(runtime)
         self._identify = identify
         self._hosts = hosts
-        self._origins = origins
+        self._origins = frozenset(origin.lower() for origin in origins)
         self._max_body = max_body
         server = make_server(self.door, _caller, elicits=elicits, known_as=_known_as)
         self._keeper: asyncio.Task[None] | None = None

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 
 from groundwire.contracts.errors import ConfigError, ProviderError, WireError
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.redaction import redact
 from groundwire.contracts.replies import Reply, ReplyPart
 from groundwire.contracts.requests import ModelRequest, SendOptions
 from groundwire.providers.transport import TransportError
@@ -32,7 +33,7 @@ class UnusableProvider:
 
 
 def unreachable(error: TransportError, provider: str) -> ProviderError:
-    failure = Failure(kind=error.kind, message=f"{provider}: {error.message}", status=0)
+    failure = Failure(kind=error.kind, message=f"{provider}: {redact(error.message)}", status=0)
     return ProviderError(failure, hint=f"provider {provider}")
 
 

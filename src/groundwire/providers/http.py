@@ -22,6 +22,7 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError, ProviderError, WireError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.ports import Clock
+from groundwire.contracts.redaction import redact
 from groundwire.contracts.replies import (
     FinishReason,
     Reply,
@@ -310,8 +311,8 @@ class HttpProvider:
         return ProviderError(clean, hint=f"provider {self.endpoint.name}, status {failure.status}")
 
     def _hide(self, text: str) -> str:
-        """Without the key, and without what other headers carry as one."""
-        text = self.endpoint.key.hide_in(text)
+        """Without the key, without what other headers carry as one, and without any other that the provider repeats."""
+        text = redact(self.endpoint.key.hide_in(text))
         for name, value in self.endpoint.headers.items():
             if _SECRET_HEADER.search(name):
                 text = Secret(value.removeprefix("Bearer ")).hide_in(text)

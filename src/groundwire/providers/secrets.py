@@ -1,6 +1,6 @@
 """Keys that cannot be printed by accident, and texts from which they are taken out."""
 
-HIDDEN = "[hidden]"
+from groundwire.contracts.redaction import HIDDEN
 
 
 class Secret:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import traceback
 from collections.abc import Awaitable
 from functools import partial
 from typing import Any, TypeAlias
@@ -19,14 +18,13 @@ from groundwire.contracts.events import ApprovalRequested
 from groundwire.contracts.ports import Clock, Flags, Ids, Store
 from groundwire.contracts.records import Charge, Confirmation, ConfirmationStatus
 from groundwire.contracts.results import ToolResult
-from groundwire.contracts.texts import storable
 from groundwire.contracts.tools import ToolSpec
 from groundwire.registry import Handler
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.clock import to_iso
 from groundwire.runtime.context import Context
 from groundwire.runtime.grounding import find_evidence, refusal_for
-from groundwire.runtime.invocation import OPERATOR_CHARS
+from groundwire.runtime.invocation import current_traceback
 from groundwire.runtime.ledger import Ledger, Unresolved, outcome_unknown
 from groundwire.runtime.limited import run_limited
 from groundwire.runtime.policies.budgets import stored_scope, within_budget
@@ -229,7 +227,7 @@ class Gatekeeper:
             if isinstance(error, asyncio.CancelledError) and attempt.is_being_cancelled():
                 raise
             unknown = outcome_unknown(attempt.name, attempt.effect.effect_id if attempt.effect is not None else "")
-            failure = storable(traceback.format_exc()[-OPERATOR_CHARS:])
+            failure = current_traceback()
             return msgspec.structs.replace(unknown, operator=f"{unknown.operator}; its hook failed: {failure}")
         attempt.is_unresolved = False
         return None if value is None else Reconciled(value)

@@ -18,6 +18,7 @@ from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ErrorDetail, ErrorType, ToolError
 from groundwire.contracts.events import CallProgress
 from groundwire.contracts.intents import Intent
+from groundwire.contracts.redaction import redact
 from groundwire.contracts.results import ErrorInfo
 from groundwire.contracts.texts import storable
 from groundwire.registry import ArgumentFault, Handler
@@ -188,7 +189,12 @@ def _cut_off(attempt: Attempt, type_: ErrorType, message: str) -> Outcome:
 def crashed(attempt: Attempt) -> Outcome:
     """The outcome of a handler whose exception, or what it left behind, is being handled now."""
     attempt.late_charges = ()
-    return _crash(attempt, storable(traceback.format_exc()[-OPERATOR_CHARS:]))
+    return _crash(attempt, current_traceback())
+
+
+def current_traceback() -> str:
+    """The exception that is being handled, as it is stored and logged: its end, without credentials."""
+    return storable(redact(traceback.format_exc())[-OPERATOR_CHARS:])
 
 
 def _crash(attempt: Attempt, operator: str) -> Outcome:

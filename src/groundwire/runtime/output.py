@@ -9,6 +9,7 @@ import orjson
 
 from groundwire.contracts.canonical import dump_json, parse_json, refuse_non_finite
 from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
+from groundwire.contracts.redaction import redact
 from groundwire.contracts.results import ErrorInfo, ToolResult, decode_result, encode_result
 from groundwire.runtime.invocation import Outcome
 from groundwire.runtime.policies.sizes import output_too_large
@@ -126,8 +127,8 @@ def _unpack(result: ToolResult, output: Outcome) -> Any:
 
 
 def _sound(error: ErrorInfo, limit: int) -> ErrorInfo:
-    """The same error with texts that can be written down, and are not longer than any output may be."""
-    message = str(error.message).encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+    """The error with texts that can be stored, hold no credential, and are not longer than any output may be."""
+    message = redact(str(error.message)).encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
     detail = None if error.detail is None else str(error.detail).encode("utf-8", "replace").decode()
     if (message, detail) == (error.message, error.detail):
         return error

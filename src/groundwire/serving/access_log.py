@@ -1,10 +1,11 @@
-"""One line of JSON for each request, where that is asked for. Never what could hold a secret: no query, no header, no body."""
+"""One line of JSON for each request, if configured. It holds no query, header or body, and no key that a path holds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import msgspec
 
 from groundwire.contracts.ports import Clock
+from groundwire.contracts.redaction import redact
 from groundwire.runtime.clock import to_iso
 
 MAX_PATH = 500
@@ -12,16 +13,19 @@ _encode = msgspec.json.Encoder().encode
 
 
 class AccessLog:
-    def __init__(self, write: Callable[[bytes], object], clock: Clock) -> None:
+    """`secrets` are hidden besides all that looks like a key."""
+
+    def __init__(self, write: Callable[[bytes], object], clock: Clock, *, secrets: Collection[str] = ()) -> None:
         self._write = write
         self._clock = clock
+        self._secrets = secrets
 
     def note(self, request_id: str, method: str, path: str, route: str, status: int, nanoseconds: int) -> None:
         line = {
             "time": to_iso(self._clock.now()),
             "requestId": request_id,
             "method": method,
-            "path": path[:MAX_PATH],
+            "path": redact(path, self._secrets)[:MAX_PATH],
             "route": route,
             "status": status,
             "ms": round(nanoseconds / 1_000_000, 3),

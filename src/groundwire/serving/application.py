@@ -7,7 +7,7 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from random import Random
 from time import perf_counter_ns
@@ -15,11 +15,15 @@ from typing import Any
 
 from msgspec import Struct
 
+from groundwire.contracts.errors import GroundwireError, NotAllowed
+from groundwire.contracts.redaction import redact
 from groundwire.serving.access_log import AccessLog
 from groundwire.serving.answers import Overloaded, unexpected
 from groundwire.serving.bodies import BrokenBody, RequestTooSlow
 from groundwire.serving.bridge import AsgiApp, AsgiCall
 from groundwire.serving.exchanges import ClientGone, Exchange, Route
+from groundwire.serving.origins import SAFE_METHODS, check_page_request
+from groundwire.serving.response_headers import SECURITY_HEADERS, Headers, common_headers, preflight_headers
 from groundwire.serving.tallies import GONE, Tally
 from groundwire.serving.watching import Rounds
 
@@ -34,11 +38,16 @@ _ALWAYS = ("/health/", "/metrics")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 
 
+async def _has_no_keys() -> bool:
+    return True
+
+
 class Doors(Struct, frozen=True, kw_only=True):
-    """What is served: exchanges by their routes, and everything else."""
+    """What is served: exchanges by their routes, and everything else. `is_open`: whether everybody may use it, without a key."""
 
     routes: tuple[Route, ...] = ()
     other: AsgiApp
+    is_open: Callable[[], Awaitable[bool]] = _has_no_keys
 
 
 class Application:
@@ -52,7 +61,10 @@ class Application:
         body_timeout: float = 120.0,
         tally: Tally | None = None,
         access_log: AccessLog | None = None,
+        secrets: Collection[str] = (),
+        origins: Collection[str] = (),
     ) -> None:
+        """`secrets` are hidden in errors, besides all that looks like a key. Pages of these `origins` may use it, too."""
         self._opening = doors
         self.doors: Doors
         self._exact: dict[tuple[str, str], Route] = {}
@@ -61,6 +73,8 @@ class Application:
         self._max_in_flight = max_in_flight
         self._body_timeout = body_timeout
         self._access_log = access_log
+        self._secrets = secrets
+        self._origins = frozenset(origin.lower() for origin in origins)
         self._random_bits = Random().getrandbits  # noqa: S311 - tells requests apart, protects nothing
         self._rounds = Rounds()
         self.tally = tally or Tally()
@@ -99,11 +113,18 @@ class Application:
         if scope.proto == "http":
             route = self._exact.get((scope.method, scope.path)) or self._found(scope.method, scope.path)
         request_id = f"req_{self._random_bits(96):024x}"
+        common, refusal = SECURITY_HEADERS, None
+        if "origin" in scope.headers:  # a browser, on behalf of a page
+            common, refusal = common_headers(scope, self._origins), await self._page_refusal(scope)
         if route is None:
-            await self._call_other(scope, protocol, request_id, started)
+            await self._call_other(scope, protocol, request_id, started, common, refusal)
             return
-        exchange = Exchange(scope, protocol, request_id, self._rounds, self._body_timeout)
+        exchange = Exchange(scope, protocol, request_id, self._rounds, self._body_timeout, self._secrets, common)
         tally = self.tally
+        if refusal is not None:
+            route.refuse(exchange, refusal)
+            self._note(scope, request_id, route.label, route.dialect, exchange.status, started)
+            return
         if tally.in_flight >= self._max_in_flight:
             route.refuse(exchange, self._overloaded())
             self._note(scope, request_id, route.label, route.dialect, exchange.status, started)
@@ -114,32 +135,59 @@ class Application:
         except ClientGone:
             exchange.status = GONE  # there is nobody to tell
         except Exception:
-            log.exception("%s %s failed (%s)", exchange.method, exchange.path, request_id)
+            log.exception("%s %s failed (%s)", exchange.method, self._shown(exchange.path), request_id)
             if not exchange.status:
                 route.refuse(exchange, unexpected())
         finally:
             tally.in_flight -= 1
             self._note(scope, request_id, route.label, route.dialect, exchange.status or GONE, started)
 
-    async def _call_other(self, scope: Any, protocol: Any, request_id: str, started: int) -> None:
-        call = AsgiCall(scope, protocol, request_id, self._rounds, self._body_timeout)
+    async def _page_refusal(self, scope: Any) -> NotAllowed | None:
+        """Why a page may not do this. With keys there is no such rule: no browser sends one by itself."""
+        if scope.proto == "http" and scope.method in SAFE_METHODS:
+            return None
+        try:
+            check_page_request(scope, self._origins)
+        except NotAllowed as refusal:
+            with suppress(GroundwireError):  # a store that is away does not open it to pages
+                return refusal if await self.doors.is_open() else None
+            return refusal
+        return None
+
+    async def _call_other(
+        self,
+        scope: Any,
+        protocol: Any,
+        request_id: str,
+        started: int,
+        common: Headers,
+        refusal: NotAllowed | None,
+    ) -> None:
+        call = AsgiCall(scope, protocol, request_id, self._rounds, self._body_timeout, self._secrets, common)
         is_full = self.tally.in_flight >= self._max_in_flight and not scope.path.startswith(_ALWAYS)
         self.tally.in_flight += 1
         try:
-            if is_full:
+            if refusal is not None:
+                call.fail(refusal)
+            elif (told := preflight_headers(scope, common)) is not None:
+                call.answer_preflight(told)
+            elif is_full:
                 call.fail(self._overloaded())
             else:
                 await call.run(self.doors.other)
         except (RequestTooSlow, BrokenBody) as error:
             call.fail(error)
         except Exception:
-            log.exception("%s %s failed (%s)", scope.method, scope.path, request_id)
+            log.exception("%s %s failed (%s)", scope.method, self._shown(scope.path), request_id)
             call.fail(unexpected())
         finally:
             self.tally.in_flight -= 1
             method = scope.method if scope.method in _METHODS else UNKNOWN
             label = f"{method} {call.route}" if call.route else UNKNOWN
             self._note(scope, request_id, label, "", call.status or GONE, started)
+
+    def _shown(self, path: str) -> str:
+        return redact(path, self._secrets)
 
     def _overloaded(self) -> Overloaded:
         return Overloaded(f"{self._max_in_flight} requests are being worked on; try again soon.")

@@ -1,7 +1,7 @@
 """An ASGI application behind an RSGI server: HTTP with streams, and websockets. The lifespan is the caller's affair."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import quote
@@ -9,8 +9,10 @@ from urllib.parse import quote
 from granian.rsgi import ProtocolClosed, WebsocketMessageType
 
 from groundwire.contracts.errors import GroundwireError
-from groundwire.serving.answers import error_answer
+from groundwire.contracts.redaction import redact_bytes
+from groundwire.serving.answers import error_answer, status_of
 from groundwire.serving.bodies import too_slow, whole_pieces
+from groundwire.serving.response_headers import SECURITY_HEADERS, Headers, secured
 from groundwire.serving.tallies import GONE
 from groundwire.serving.watching import Rounds, TimeLimit
 
@@ -26,7 +28,19 @@ UNREADABLE = b"\xff"
 class AsgiCall:
     """One request on its way through an ASGI application. `status` is what was answered, 0 until then."""
 
-    def __init__(self, scope: Any, protocol: Any, request_id: str, rounds: Rounds, body_timeout: float) -> None:
+    def __init__(
+        self,
+        scope: Any,
+        protocol: Any,
+        request_id: str,
+        rounds: Rounds,
+        body_timeout: float,
+        secrets: Collection[str] = (),
+        common: Headers = SECURITY_HEADERS,
+    ) -> None:
+        """`common` headers are added to every answer, and `secrets` are hidden in errors."""
+        self._secrets = secrets
+        self._common = common
         self._rounds = rounds
         self._body_timeout = body_timeout
         self._scope = scope
@@ -49,13 +63,25 @@ class AsgiCall:
             self.status = 101
             await _call_websocket(app, self._scope, self._protocol, self._asgi_scope)
 
+    def answer_preflight(self, headers: Headers) -> None:
+        self.status = 204
+        self._protocol.response_empty(self.status, [*headers, (REQUEST_ID, self._request_id)])
+
     def fail(self, error: GroundwireError) -> None:
-        """Say that something went wrong, if nothing was said yet."""
-        if not self.status:
+        """Answer with an error, if nothing was answered yet; a websocket is not opened."""
+        if not self.status and self._scope.proto != "http":
+            self.status = status_of(error)
+            self._protocol.close(self.status)
+        elif not self.status:
             answer = error_answer(error)
             self.status = answer.status_code
-            headers = [*answer.headers.items(), (REQUEST_ID, self._request_id)]
-            self._protocol.response_bytes(self.status, headers, bytes(answer.body))
+            headers = secured([*answer.headers.items(), (REQUEST_ID, self._request_id)], self._common)
+            self._send_error(self.status, headers, bytes(answer.body))
+
+    def _send_error(self, status: int, headers: Headers, body: bytes) -> None:
+        """Without keys: an error may repeat any part of the request. The server finds out the new length."""
+        shown = [(name, value) for name, value in headers if name != "content-length"]
+        self._protocol.response_bytes(status, shown, redact_bytes(body, self._secrets))
 
     async def _run_http(self, app: AsgiApp) -> None:
         protocol = self._protocol
@@ -85,13 +111,17 @@ class AsgiCall:
                 headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"]]
                 if all(name != REQUEST_ID for name, _ in headers):
                     headers.append((REQUEST_ID, self._request_id))
+                headers = secured(headers, self._common)
                 return
             if message["type"] != "http.response.body":
                 return
             self.status = started
             body = bytes(message.get("body", b""))
             if transport is None and not message.get("more_body", False):
-                protocol.response_bytes(started, headers, body)
+                if started >= 400:
+                    self._send_error(started, headers, body)
+                else:
+                    protocol.response_bytes(started, headers, body)
                 return
             if transport is None:
                 transport = protocol.response_stream(started, headers)

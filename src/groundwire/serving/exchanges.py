@@ -4,7 +4,7 @@ The seam to the server, which calls an application by RSGI. Knows nothing of dia
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable
 from contextlib import aclosing, suppress
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import parse_qsl
@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from groundwire.contracts.errors import GroundwireError, WireError
+from groundwire.contracts.redaction import redact_bytes
 from groundwire.serving.bodies import RequestTooSlow, too_large, too_slow, unpacked, whole_pieces
+from groundwire.serving.response_headers import SECURITY_HEADERS, Headers
 from groundwire.serving.watching import ClientWatch, Rounds, TimeLimit
-
-Headers: TypeAlias = list[tuple[str, str]]
 
 WATCH_AFTER = 0.25
 """Seconds after which somebody looks whether the client is still there; most answers are given before."""
@@ -41,12 +41,25 @@ class Exchange:
     """`path` is decoded by the server where it is percent-encoded, `query` is as it came."""
 
     __slots__ = (
-        "_body", "_body_timeout", "_protocol", "_recording", "_rounds", "_scope", "headers", "request_id", "request_key", "status",
+        "_body", "_body_timeout", "_common", "_protocol", "_recording", "_rounds", "_scope", "_secrets", "headers", "request_id",
+        "request_key", "status",
     )  # fmt: skip
 
-    def __init__(self, scope: Any, protocol: Any, request_id: str, rounds: Rounds, body_timeout: float) -> None:
+    def __init__(
+        self,
+        scope: Any,
+        protocol: Any,
+        request_id: str,
+        rounds: Rounds,
+        body_timeout: float,
+        secrets: Collection[str] = (),
+        common: Headers = SECURITY_HEADERS,
+    ) -> None:
+        """`common` headers are added to every answer, and `secrets` are hidden in errors."""
         self._body_timeout = body_timeout
         self._scope = scope
+        self._secrets = secrets
+        self._common = common
         self._rounds = rounds
         self.headers: _Lookup = scope.headers
         self.request_id = request_id
@@ -125,12 +138,15 @@ class Exchange:
         return b"".join(pieces)
 
     def answer(self, status: int, headers: Headers, body: bytes) -> None:
+        """Answer with all of it. An error is sent without keys: it may repeat any part of the request."""
         self.status = status
+        if status >= 400:
+            body = redact_bytes(body, self._secrets)
         if self._recording is not None:
             self._recording.begin(status, headers, is_streamed=False)
             self._recording.add(body)
             self._recording.end()
-        self._protocol.response_bytes(status, headers, body)
+        self._protocol.response_bytes(status, headers + self._common, body)
 
     async def stream(
         self, status: int, headers: Headers, pieces: AsyncGenerator[bytes], *, life: "SignOfLife | None" = None
@@ -143,7 +159,7 @@ class Exchange:
         recording = self._recording
         if recording is not None:
             recording.begin(status, headers, is_streamed=True)
-        transport = self._protocol.response_stream(status, headers)
+        transport = self._protocol.response_stream(status, headers + self._common)
         heart = _Heart(transport, life) if life is not None else None
         try:
             async with aclosing(pieces):

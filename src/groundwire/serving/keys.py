@@ -58,7 +58,8 @@ class KeyRing:
     """Lets requests in, and counts them.
 
     A server on a loopback address is open to every program that can reach it, until there is a key or a master key; but not
-    to pages of other sites, which a browser on this machine may be led to: it must be addressed by one of the `hosts`.
+    to pages of other origins than its own and `origins`, which a browser on this machine may be led to: it must be addressed
+    by one of the `hosts`.
     """
 
     def __init__(
@@ -69,12 +70,14 @@ class KeyRing:
         master_key: Secret | None = None,
         is_loopback: bool = False,
         hosts: Collection[str] = LOOPBACK,
+        origins: Collection[str] = (),
     ) -> None:
         self._store = store
         self._clock = clock
         self._master_digest = digest_of(master_key.reveal()) if master_key else ""
         self._is_loopback = is_loopback
         self._hosts = hosts
+        self._origins = frozenset(origin.lower() for origin in origins)
         self._known: dict[str, _Known] = {}
         self._version = 0
         self._holds: Counter[str] = Counter()
@@ -113,18 +116,23 @@ class KeyRing:
         return known.caller
 
     async def check_open(self, header: Header) -> None:
-        """NotAllowed where a server that is open to everybody on this machine is asked by a page of another site."""
-        if self._is_loopback and not self._master_digest and not await self._store.keys_version():
+        """NotAllowed where a server that is open to everybody on this machine is asked by a page of another origin."""
+        if await self.is_open():
             self._check_origin(header)
+
+    async def is_open(self) -> bool:
+        """Whether everybody on this machine may use the server, without a key."""
+        return self._is_loopback and not self._master_digest and not await self._store.keys_version()
 
     def _check_origin(self, header: Header) -> None:
         host = header("host")  # which browsers always send
-        if fault := origin_fault(host or "", header("origin"), None if host is None else self._hosts, ()):
+        if fault := origin_fault(host or "", header("origin"), None if host is None else self._hosts, self._origins):
             raise NotAllowed(
                 fault,
                 subject="page",
                 hint="Without a key it is served to this machine only: as 127.0.0.1, localhost, or by a name in"
-                " allowedHosts of [server]. With `groundwire keys create` it goes by the key instead.",
+                " allowedHosts of [server], and to its own pages and those in allowedOrigins. With `groundwire keys create`,"
+                " the key decides instead.",
             )
 
     async def _look_up(self, digest: str, version: int) -> _Known | None:

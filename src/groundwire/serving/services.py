@@ -14,6 +14,7 @@ from starlette.routing import Router
 from groundwire import __version__
 from groundwire.assembly import Runtime, Settings
 from groundwire.contracts.ports import Clock
+from groundwire.contracts.redaction import redact, secrets_in
 from groundwire.contracts.shapes import did_you_mean
 from groundwire.registry import Registry
 from groundwire.runtime.clock import SystemClock
@@ -40,7 +41,12 @@ def service_application(
     """Opens nothing yet: that is for the loop it will run on."""
     environ = os.environ if environ is None else environ
     doors = _open(settings, opening, about, registry or Registry(), environ, clock or SystemClock())
-    return Application(doors, max_in_flight=settings.server.max_in_flight)
+    return Application(
+        doors,
+        max_in_flight=settings.server.max_in_flight,
+        secrets=secrets_in(environ),
+        origins=settings.server.allowed_origins,
+    )
 
 
 async def check_service(settings: Settings, environ: Mapping[str, str] | None = None) -> None:
@@ -60,7 +66,7 @@ async def _open(
             served = [*endpoints, description_endpoint(operations, version=__version__, about=about)]
             routes = asgi_routes(served, keys, max_body=settings.server.max_body)
             nowhere = _Nowhere([endpoint.path for endpoint in served])
-            yield Doors(other=Router(routes, redirect_slashes=False, default=nowhere))
+            yield Doors(other=Router(routes, redirect_slashes=False, default=nowhere), is_open=keys.is_open)
 
 
 async def _open_keys(settings: Settings, runtime: Runtime, environ: Mapping[str, str]) -> KeyRing:
@@ -71,6 +77,7 @@ async def _open_keys(settings: Settings, runtime: Runtime, environ: Mapping[str,
         master_key=master_key_from(environ),
         is_loopback=is_loopback(server.host),
         hosts=LOOPBACK | {host.lower() for host in (server.host, *server.allowed_hosts)},
+        origins=server.allowed_origins,
     )
     await keys.check_bind(server.host)
     return keys
@@ -86,6 +93,6 @@ class _Nowhere:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
-        path = Request(scope).url.path[:200]
+        path = redact(Request(scope).url.path)[:200]  # a key that is cut off would not be recognised any more
         error = NoSuchPath(f"Nothing is served at {path}.", hint=did_you_mean(path, self._paths))
         await error_answer(error)(scope, receive, send)

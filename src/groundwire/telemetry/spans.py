@@ -15,6 +15,7 @@ from opentelemetry.trace import ProxyTracerProvider, Span, SpanKind, StatusCode,
 
 from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.failures import Failure
+from groundwire.contracts.redaction import redact
 from groundwire.contracts.replies import Reply, Usage
 from groundwire.contracts.requests import FunctionTool, ModelRequest
 from groundwire.contracts.results import ToolResult
@@ -118,7 +119,7 @@ class OpenTelemetry:
 
     @contextmanager
     def _span(self, operation: str, name: str, kind: SpanKind, about: Mapping[str, Value]) -> Iterator[Span]:
-        title = f"{operation} {name}" if name else operation
+        title = f"{operation} {redact(name)}" if name else operation
         with self._tracer.start_as_current_span(title, kind=kind, record_exception=False) as span:
             _set(span, {"gen_ai.operation.name": operation, **about})
             try:
@@ -133,24 +134,10 @@ def open_telemetry(environ: Mapping[str, str], *, with_content: bool = False) ->
     asked = environ.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "").lower()
     wanted = with_content or asked in _CONTENT_ON
     if isinstance(trace.get_tracer_provider(), ProxyTracerProvider):
-        trace.set_tracer_provider(_own_provider(environ))
+        from groundwire.telemetry.export import exporting_provider  # the SDK is not needed where others have set one up
+
+        trace.set_tracer_provider(exporting_provider(environ))
     return OpenTelemetry(with_content=wanted)
-
-
-def _own_provider(environ: Mapping[str, str]) -> TracerProvider:
-    from opentelemetry.sdk.trace import TracerProvider as SdkProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
-
-    exporter: SpanExporter
-    if environ.get("OTEL_TRACES_EXPORTER") == "console":
-        exporter = ConsoleSpanExporter()
-    else:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-
-        exporter = OTLPSpanExporter()
-    provider = SdkProvider()
-    provider.add_span_processor(BatchSpanProcessor(exporter))
-    return provider
 
 
 def _usage(usage: Usage) -> dict[str, Value]:
@@ -175,9 +162,9 @@ def _definitions(request: ModelRequest) -> str:
 def _set(span: Span, values: Mapping[str, Value]) -> None:
     for name, value in values.items():
         if value is not None:
-            span.set_attribute(name, value)
+            span.set_attribute(name, redact(value) if isinstance(value, str) else value)
 
 
 def _fail(span: Span, kind: str, message: str) -> None:
     span.set_attribute("error.type", kind)
-    span.set_status(StatusCode.ERROR, message or None)
+    span.set_status(StatusCode.ERROR, redact(message) or None)
