@@ -30,7 +30,7 @@ from groundwire.runtime.invocation import OPERATOR_CHARS
 from groundwire.runtime.ledger import Ledger, Unresolved, outcome_unknown
 from groundwire.runtime.limited import run_limited
 from groundwire.runtime.policies.budgets import stored_scope, within_budget
-from groundwire.runtime.policies.confirmation import ask, expired, is_agreed, unasked, waiting
+from groundwire.runtime.policies.confirmation import describe_call, expired, is_agreed, unasked, waiting
 from groundwire.runtime.policies.gates import through_gates
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.threads import DaemonThreads
@@ -143,7 +143,7 @@ class Gatekeeper:
             )
         if answer is not None and answer.input_digest != attempt.digest:
             answer = None  # whatever the store says, that is an answer to another question
-        decision = is_agreed(spec.wire_name, attempt.compared, answer)
+        decision = is_agreed(spec, attempt.compared, answer)
         if isinstance(decision, Confirm):
             if answer is None:
                 question = f"{decision.question} You are asked because {why}." if why else decision.question
@@ -159,7 +159,7 @@ class Gatekeeper:
                     expires_at=to_iso(answer.expires_at),
                 )
             )
-            return waiting(spec.wire_name, ask(spec.wire_name, attempt.compared) if why else answer.question)
+            return waiting(spec.wire_name, describe_call(spec, attempt.compared) if why else answer.question)
         if isinstance(decision, Deny):
             return decision
         attempt.confirmation = answer
