@@ -20,7 +20,7 @@ def answer(status, **fields):
     return Confirmation(
         confirmation_id="cnf",
         tenant="default",
-        session_id="s",
+        binding="session::s",
         tool="t",
         input_digest="d",
         question="Run it?",

@@ -18,14 +18,17 @@ from groundwire.contracts.records import (
     Transition,
 )
 from groundwire.contracts.results import Meta, ToolResult, encode_result
+from groundwire.contracts.tools import ToolSpec, wire_name
+from groundwire.registry import Registry
 from groundwire.runtime.clock import to_iso
 from groundwire.runtime.idempotency import compared_arguments
+from groundwire.runtime.policies.confirmation import describe_call
 from groundwire.runtime.sessions import check_text
 
 
 class Desk:
-    def __init__(self, registry_version: str, *, store: Store, clock: Clock, ids: Ids) -> None:
-        self._registry_version = registry_version
+    def __init__(self, registry: Registry, *, store: Store, clock: Clock, ids: Ids) -> None:
+        self._registry = registry
         self._store = store
         self._clock = clock
         self._ids = ids
@@ -61,12 +64,13 @@ class Desk:
         entry = msgspec.structs.replace(
             self._entry("approval", tenant=tenant, by=by, subject=question.input_digest, tool=question.tool),
             session_id=question.session_id,
+            run_id=question.run_id,
             call_id=question.call_id,
             decision=status.value,
             reason=note,
         )
         now = self._clock.now()
-        instead = _changed(question, arguments) if arguments is not None else None
+        instead = self._changed(question, arguments) if arguments is not None else None
         if instead is not None:
             entry = msgspec.structs.replace(entry, output_hash=instead.input_digest)
         if await self._store.decide_confirmation(
@@ -76,7 +80,11 @@ class Desk:
             if instead is None:
                 return decided
             return msgspec.structs.replace(
-                decided, arguments=instead.arguments, input_digest=instead.input_digest, edited=True
+                decided,
+                arguments=instead.arguments,
+                input_digest=instead.input_digest,
+                question=instead.question,
+                edited=True,
             )
         state = "expired" if question.status is ConfirmationStatus.PENDING else question.status.value
         raise AlreadyDecided(f"approval {confirmation_id!r} cannot be decided: it is {state}")
@@ -113,9 +121,20 @@ class Desk:
         entry = self._entry(RETENTION_KIND, tenant="default", by=by, subject=digest_bytes(cut.encode()))
         return await self._store.prune_audit(created_before=cut, entry=entry)
 
+    def _changed(self, approval: Confirmation, arguments: JsonObject) -> Agreement | None:
+        """What is approved instead, if it differs from the request. Supplied arguments stay as they were."""
+        requested = approval.arguments if isinstance(approval.arguments, dict) else {}
+        wanted = compared_arguments(approval.supplied, arguments, requested)
+        input_digest = digest(wanted)
+        if input_digest == approval.input_digest:
+            return None
+        tool = self._registry.find(approval.tool)
+        spec = ToolSpec(tool_id=approval.tool, wire_name=wire_name(approval.tool)) if tool is None else tool.spec
+        return Agreement(arguments=wanted, input_digest=input_digest, question=describe_call(spec, wanted))
+
     def _decision(self, effect: Effect, result: ToolResult | None, *, by: str, note: str) -> Closing:
         if result is not None:
-            meta = Meta(call_id=effect.call_id, registry_version=self._registry_version, tool=effect.tool)
+            meta = Meta(call_id=effect.call_id, registry_version=self._registry.version, tool=effect.tool)
             result = msgspec.structs.replace(result, meta=meta)
         entry = msgspec.structs.replace(
             self._entry("reconcile", tenant=effect.tenant, by=by, subject=effect.input_digest, tool=effect.tool),
@@ -152,16 +171,8 @@ class Desk:
             kind=kind,
             actor=by,
             approver=by,
-            registry_version=self._registry_version,
+            registry_version=self._registry.version,
         )
-
-
-def _changed(question: Confirmation, arguments: JsonObject) -> Agreement | None:
-    """What is agreed to instead, if it is anything else. Supplied arguments stay as they were asked about."""
-    asked = question.arguments if isinstance(question.arguments, dict) else {}
-    wanted = compared_arguments(question.supplied, arguments, asked)
-    input_digest = digest(wanted)
-    return None if input_digest == question.input_digest else Agreement(arguments=wanted, input_digest=input_digest)
 
 
 def check_person(by: str, note: str) -> None:

@@ -85,7 +85,7 @@ class Runtime:
         self._background: BackgroundTools | None = None
         if parts.jobs is not None:
             self._background = BackgroundTools(parts.jobs, sessions=self._sessions, store=store, ids=self.ids)
-        self._desk = Desk(registry.version, store=store, clock=self.clock, ids=self.ids)
+        self._desk = Desk(registry, store=store, clock=self.clock, ids=self.ids)
         self._threads = DaemonThreads()
         self._dispatcher = self._make_dispatcher()
         self._is_open = False

@@ -21,9 +21,9 @@ def _object(properties: JsonObject, *, closed: bool = True) -> JsonObject:
     return {**shape, "additionalProperties": False} if closed else shape
 
 
-def _record(kind: type[msgspec.Struct], **more: Any) -> JsonObject:
+def _record(kind: type[msgspec.Struct], *, without: str = "", **more: Any) -> JsonObject:
     """What `show_record` makes of a struct."""
-    fields = msgspec.structs.fields(kind)
+    fields = [field for field in msgspec.structs.fields(kind) if field.name != without]
     return _object({shown_name(field.name): _field(field.name, field.type) for field in fields} | more)
 
 
@@ -49,12 +49,12 @@ def _inline(schema: JsonObject) -> JsonObject:
 RUN = _record(runs.Run)
 CALL = _record(records.CallRecord)
 SESSION = _record(records.Session)
-APPROVAL = _record(records.Confirmation, expired={"type": "boolean"})
+APPROVAL = _record(records.Confirmation, without="binding", expired={"type": "boolean"})
 EFFECT = _record(records.Effect)
 JOB = _record(jobs.Job)
 TRACE = _object({
     "run": RUN,
-    "entries": {"type": "array", "items": {"type": "object", "required": ["kind"]}},
+    "entries": {"type": "array", "items": _object({"seq": {"type": "integer"}, "createdAt": _TIME, "kind": {"type": "string"}}, closed=False)},
     "calls": {"type": "array", "items": CALL},
 })  # fmt: skip
 DECIDED = _object({"effectId": {"type": "string"}, "status": {"enum": ["settled", "released"]}})
