@@ -188,6 +188,7 @@ class ModelDoor:
             tenant=caller.tenant,
             session=_session(exchange) or question.session or None,
             actor=caller.key_id,
+            key_id=caller.owner_id,
             request_key=exchange.request_key,
         )
         clients = tuple(tool for tool in request.tools if type(tool) is FunctionTool)

@@ -74,6 +74,7 @@ class Governing(Struct, frozen=True, kw_only=True):
     tenant: str
     session: str | None = None
     actor: str = ""
+    key_id: str = ""
     request_key: str = ""
 
 
@@ -241,6 +242,7 @@ class GovernedModel:
             "tenant": governing.tenant,
             "session": governing.session,
             "actor": governing.actor,
+            "key_id": governing.key_id,
         }
 
     def _reply(

@@ -62,6 +62,7 @@ class Calling:
 
 def _options(asked: Asked, wanted: Wanted) -> TurnOptions:
     options: TurnOptions = {"tenant": asked.tenant, "mode": wanted.mode, "profile": wanted.profile}
+    options["key_id"] = asked.caller.owner_id
     session = _header(asked, SESSION_HEADER)
     if session is not None:
         options["session"] = session

@@ -11,7 +11,6 @@ from groundwire.contracts.schemas import ENVELOPE as ENVELOPE_NAME
 from groundwire.contracts.schemas import load
 from groundwire.runtime.showing import is_time, shown_name
 
-MOST_BY = 256
 MOST_NOTE = 10_000
 _TIME: JsonObject = {"type": ["string", "null"], "format": "date-time"}
 
@@ -79,11 +78,8 @@ AUDIT_RECORD = _object({
     "tool_name": {"type": "string"},
     "success": {"type": "boolean"},
 })  # fmt: skip
-_DECISION: JsonObject = {
-    "by": {"type": "string", "minLength": 1, "maxLength": MOST_BY},
-    "note": {"type": "string", "maxLength": MOST_NOTE},
-}
-_WHEN: JsonObject = {"required": ["happened", "by"], "type": "object", "additionalProperties": False}
+_DECISION: JsonObject = {"note": {"type": "string", "maxLength": MOST_NOTE}}
+_WHEN: JsonObject = {"required": ["happened"], "type": "object", "additionalProperties": False}
 RECONCILED: JsonObject = {
     "oneOf": [
         {**_WHEN, "properties": {"happened": {"const": True}, **_DECISION, "result": {}}},
