@@ -114,6 +114,7 @@ WHAT_TO_DO = {
     "KeyExpired": "Make a new key with `groundwire keys create`.",
     "KeyRevoked": "Make a new key with `groundwire keys create`.",
     "NotAllowed": "Use what the key allows, or make one that allows it.",
+    "SelfApproval": "Decide with another key, or allow it with `selfApproval` under [approvals](settings.md#approvals).",
     "RateLimited": "Wait for `retry_after` seconds.",
     "BudgetExhausted": "Wait for `retry_after` seconds, or make a key with a larger budget.",
 }

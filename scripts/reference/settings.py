@@ -27,6 +27,7 @@ from groundwire.providers.transport import Timeouts
 from groundwire.registry.servers import McpServerSettings
 from groundwire.runtime.ledger import LedgerTimes
 from groundwire.runtime.policies.limits import Overrides, PolicyRule, Profile
+from groundwire.runtime.policies.self_approval import ApprovalRule, ApprovalSettings
 from scripts.reference.knobs import knob_rows
 from scripts.reference.markdown import code, explain, fenced, page, show_default, show_type, table
 
@@ -40,6 +41,12 @@ TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
         LedgerTimes,
         "See [idempotency](../guides/idempotency.md) and [confirmation](../guides/confirmation.md).",
     ),
+    (
+        "[approvals]",
+        ApprovalSettings,
+        "See [who may decide](../guides/confirmation.md#who-may-decide).",
+    ),
+    ("[[approvals.rules]]", ApprovalRule, "Exceptions for keys and tools. Of those that apply, the last one decides."),
     (
         "[profiles.NAME]",
         Profile,
@@ -75,6 +82,12 @@ MEANINGS = {
     "Settings.store": "Where state is kept.",
     "Settings.audit": "How the record is chained and witnessed.",
     "Settings.ledger": "How long things are waited for.",
+    "Settings.approvals": "Who may decide on calls that need a person's approval.",
+    "ApprovalSettings.selfApproval": "Whether an API key may approve calls that it made itself, or that a run made which it started.",
+    "ApprovalSettings.rules": "Exceptions, see below.",
+    "ApprovalRule.keys": "Ids of keys, as `groundwire keys list` shows them. Empty: all keys.",
+    "ApprovalRule.tools": "Globs of tools that it is about.",
+    "ApprovalRule.selfApproval": "Whether these keys may approve their own calls of these tools.",
     "Settings.flags": "Feature flags for gates. A flag that is not here is looked up in the environment.",
     "Settings.profiles": "Profiles by name.",
     "Settings.policies": "Rules for tools.",

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from groundwire.runtime.ledger import LedgerTimes
     from groundwire.runtime.metrics import to_prometheus
     from groundwire.runtime.policies.limits import ASSISTANT_PROFILE, Overrides, PolicyRule, Profile
+    from groundwire.runtime.policies.self_approval import ApprovalRule, ApprovalSettings
     from groundwire.runtime.runs import presets
     from groundwire.runtime.runs.comparing import Difference
     from groundwire.runtime.runs.options import RunLimits
@@ -104,6 +105,8 @@ _HOMES = {
     "ASSISTANT_PROFILE": "groundwire.runtime.policies.limits",
     "Agent": "groundwire.agent",
     "ApprovalRequested": "groundwire.contracts.events",
+    "ApprovalRule": "groundwire.runtime.policies.self_approval",
+    "ApprovalSettings": "groundwire.runtime.policies.self_approval",
     "AuditSettings": "groundwire.assembly",
     "Budget": "groundwire.contracts.tools",
     "CallDenied": "groundwire.contracts.events",
@@ -203,6 +206,8 @@ __all__ = [
     "ASSISTANT_PROFILE",
     "Agent",
     "ApprovalRequested",
+    "ApprovalRule",
+    "ApprovalSettings",
     "AuditSettings",
     "Budget",
     "CallDenied",

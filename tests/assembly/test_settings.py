@@ -4,7 +4,17 @@ import math
 
 import pytest
 
-from groundwire import LedgerTimes, PolicyRule, Profile, Registry, Runtime, Settings, load_settings
+from groundwire import (
+    ApprovalRule,
+    ApprovalSettings,
+    LedgerTimes,
+    PolicyRule,
+    Profile,
+    Registry,
+    Runtime,
+    Settings,
+    load_settings,
+)
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.tools import Budget
 from groundwire.runtime.policies.limits import Overrides
@@ -119,3 +129,25 @@ def test_who_is_unknown_is_never_reliable(tmp_path, value):
     (tmp_path / "groundwire.toml").write_text(f'[trust]\nunknown = "{value}"\n')
     with pytest.raises(ConfigError, match=r"trust\.unknown"):
         load_settings(tmp_path / "groundwire.toml", {})
+
+
+def test_self_approval_is_off_unless_settings_allow_it_for_all_or_for_keys_and_tools(tmp_path):
+    assert load(tmp_path, "").approvals == ApprovalSettings(self_approval=False)
+    assert load(tmp_path, "[approvals]\nselfApproval = true").approvals == ApprovalSettings(self_approval=True)
+    rules = "[[approvals.rules]]\nkeys = ['key_1']\ntools = ['editor.*']\nselfApproval = true\n"
+    rule = ApprovalRule(keys=("key_1",), tools=("editor.*",), self_approval=True)
+    assert load(tmp_path, rules).approvals == ApprovalSettings(rules=(rule,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[approvals]\nselfApproval = 'yes'",
+        "[approvals]\nselfApprovals = true",
+        "[[approvals.rules]]\ntools = ['editor.*']",
+        "[[approvals.rules]]\nkey = ['key_1']\nselfApproval = true",
+    ],
+)
+def test_a_rule_for_self_approval_that_is_not_clear_is_refused(tmp_path, text):
+    with pytest.raises(ConfigError):
+        load(tmp_path, text)

@@ -266,6 +266,42 @@ async def test_two_calls_at_once_cannot_spend_one_approval_twice(make):
     assert len(started) == 1
 
 
+class MeetingStore(MemoryStore):
+    """Two calls find the approval before either of them can spend it."""
+
+    meeting = None
+
+    async def find_confirmation(self, *binding, now):
+        found = await super().find_confirmation(*binding, now=now)
+        if self.meeting is not None and found is not None:
+            await self.meeting.wait()
+        return found
+
+
+async def test_a_call_whose_approval_another_has_spent_requests_one_of_its_own(make):
+    runs, store = [], MeetingStore()
+
+    @tool(category="action", confirm=True, scope="call")
+    async def book(place: str) -> str:
+        """Book."""
+        runs.append(place)
+        return place
+
+    runtime = make(book, store=store)
+    spent = waiting_id(await ask(runtime))
+    await runtime.approve(spent, by="ada")
+    store.meeting = asyncio.Barrier(2)
+    results = await asyncio.gather(ask(runtime), ask(runtime))
+    store.meeting = None
+    [refused] = [result for result in results if not result.ok]
+    [pending] = await runtime.approvals()
+    assert waiting_id(refused) == pending.confirmation_id != spent
+    assert len(runs) == 1
+    await runtime.approve(pending.confirmation_id, by="ada")
+    assert_ok(await ask(runtime))
+    assert len(runs) == 2
+
+
 async def test_an_approval_survives_a_restart(make, clock):
     book, runs = booking()
     store = MemoryStore()

@@ -1,7 +1,10 @@
-import getpass
+import os
+import pwd
 from pathlib import Path
 
 import pytest
+
+from groundwire.cli.options import os_user
 
 
 @pytest.fixture
@@ -27,9 +30,9 @@ def test_a_question_shows_what_will_be_done(question, run, run_json):
 @pytest.mark.requirement("B-199", "B-201")
 def test_an_approved_call_passes_once(question, run, run_json):
     args = ("call", "wipe_disk", '{"text": "\\u001b[2J"}', "--session", "s1")
-    assert run("approvals", "approve", question, "--by", "ann", "--note", "seen").exit_code == 0
+    assert run("approvals", "approve", question, "--note", "seen").exit_code == 0
     (approved,) = run_json("approvals", "list", "--status", "approved")
-    assert (approved["decidedBy"], approved["note"]) == ("ann", "seen")
+    assert (approved["decidedBy"], approved["note"]) == (os_user(), "seen")
     assert run(*args).exit_code == 0
     assert Path("ran.txt").read_text() == "x"
     assert [item["status"] for item in run_json("approvals", "list", "--status", "all")] == ["spent"]
@@ -40,9 +43,18 @@ def test_an_approved_call_passes_once(question, run, run_json):
 def test_a_denied_call_stays_refused(question, run, run_json):
     assert run("approvals", "deny", question).exit_code == 0
     (denied,) = run_json("approvals", "list", "--status", "denied")
-    assert denied["decidedBy"] == getpass.getuser()
+    assert denied["decidedBy"] == os_user()
     assert run("call", "wipe_disk", '{"text": "\\u001b[2J"}', "--session", "s1").exit_code == 1
     assert not Path("ran.txt").exists()
+
+
+def test_the_environment_cannot_say_who_decides(question, run, run_json, monkeypatch):
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME", "SUDO_USER"):
+        monkeypatch.setenv(name, "The Owner")
+    assert run("approvals", "approve", question, "--by", "The Owner").exit_code == 2
+    assert run("approvals", "approve", question).exit_code == 0
+    (approved,) = run_json("approvals", "list", "--status", "approved")
+    assert approved["decidedBy"] == pwd.getpwuid(os.geteuid()).pw_name
 
 
 def test_a_question_is_decided_once(question, run):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.cli.options import os_user
+
 CRASH = """
 def execute():
     with open("ran.txt", "a") as file:
@@ -40,12 +42,12 @@ def test_effects_are_listed_with_their_state(project, run, run_json):
 
 def test_what_happened_is_settled_with_the_result_that_a_person_gives(unknown, run, run_json):
     assert call(run)[1]["error"]["type"] == "OUTCOME_UNKNOWN"
-    done = run("effects", "reconcile", unknown, "--happened", "--result", '{"n": 1}', "--by", "ann", "--note", "saw it")
+    done = run("effects", "reconcile", unknown, "--happened", "--result", '{"n": 1}', "--note", "saw it")
     assert done.exit_code == 0
     code, envelope = call(run)
     assert (code, envelope["data"], envelope["meta"]["replayed"]) == (0, {"n": 1}, True)
     (effect,) = run_json("effects", "list")
-    assert (effect["status"], effect["decidedBy"], effect["note"]) == ("settled", "ann", "saw it")
+    assert (effect["status"], effect["decidedBy"], effect["note"]) == ("settled", os_user(), "saw it")
     assert Path("ran.txt").read_text() == "x"
 
 
@@ -56,9 +58,9 @@ def test_what_did_not_happen_may_run_again(unknown, run):
 
 
 def test_a_decision_is_on_record(unknown, run, run_json):
-    run("effects", "reconcile", unknown, "--not-happened", "--by", "ann")
+    run("effects", "reconcile", unknown, "--not-happened")
     newest = run_json("audit", "list")[0]
-    assert (newest["kind"], newest["approver"], newest["tool_name"]) == ("reconcile", "ann", "crash")
+    assert (newest["kind"], newest["approver"], newest["tool_name"]) == ("reconcile", os_user(), "crash")
 
 
 def test_a_settled_effect_is_not_decided_again(unknown, run):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.cli.options import os_user
 from groundwire.serving.keys import KeyRing, digest_of
 from groundwire.store import open_url
 from groundwire.testing import FakeClock
@@ -157,14 +158,14 @@ def test_a_key_can_be_made_before_there_is_a_store_or_a_registry(empty, run):
 
 
 def test_who_made_and_revoked_a_key_is_in_the_audit_chain_and_its_secret_is_not(create, run, run_json):
-    secret = create("--name", "ci", "--by", "ada")
+    secret = create("--name", "ci")
     (key,) = run_json("keys", "list")
-    assert run("keys", "revoke", key["keyId"], "--by", "bo").exit_code == 0
-    assert run("keys", "revoke", key["keyId"], "--by", "cy").exit_code == 1
+    assert run("keys", "revoke", key["keyId"]).exit_code == 0
+    assert run("keys", "revoke", key["keyId"]).exit_code == 1
     rows = run_json("audit", "list")
     assert [(row["kind"], row["decision"], row["reason"], row["approver"]) for row in rows] == [
-        ("key", "revoked", key["keyId"], "bo"),
-        ("key", "created", key["keyId"], "ada"),
+        ("key", "revoked", key["keyId"], os_user()),
+        ("key", "created", key["keyId"], os_user()),
     ]
     assert rows[0]["input_hash"] == rows[1]["input_hash"]
     written = json.dumps(rows)
@@ -173,3 +174,14 @@ def test_who_made_and_revoked_a_key_is_in_the_audit_chain_and_its_secret_is_not(
     with contextlib.closing(sqlite3.connect("groundwire.db", isolation_level=None)) as database:
         database.execute("UPDATE audit SET approver = 'eve' WHERE seq = 2")
     assert run("audit", "verify").exit_code == 1
+
+
+@pytest.mark.parametrize("scope", ["view", "decide"])
+def test_a_key_can_be_made_to_view_or_to_decide_only(create, run_json, scope):
+    create("--scope", scope)
+    assert run_json("keys", "list")[0]["scopes"] == [scope]
+
+
+@pytest.mark.parametrize(("name", "code"), [("x" * 256, 0), ("x" * 257, 1), ("a\nb", 1), ("a\u202eb", 1)])
+def test_a_key_has_a_name_that_can_be_recorded_as_who_decided(empty, run, name, code):
+    assert run("keys", "create", "--name", name).exit_code == code

@@ -117,7 +117,6 @@ def test_a_listing_may_be_as_long_as_any_store_can_count(project, run, command):
         ("calls", "list", "--tenant", "\udcff"),
         ("approvals", "approve", "\udcff"),
         ("approvals", "deny", "x", "--note", "\udcff"),
-        ("approvals", "deny", "x", "--by", "\udcff"),
         ("effects", "reconcile", "\udcff", "--happened"),
         ("effects", "reconcile", "x", "--happened", "--result", '"\udcff"'),
         ("tools", "show", "\udcff"),

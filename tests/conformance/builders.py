@@ -126,6 +126,7 @@ def confirmation(name: str = "1", **fields: Any) -> Confirmation:
         **{
             "confirmation_id": f"con_{name}",
             "tenant": "acme",
+            "binding": "session::ses_1",
             "session_id": "ses_1",
             "tool": "create_order",
             "input_digest": DIGEST,

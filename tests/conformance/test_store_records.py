@@ -7,6 +7,7 @@ import pytest
 
 from groundwire.contracts.errors import NotFound
 from groundwire.contracts.records import Agreement, Charge, Closing, ConfirmationStatus, SessionTotals, ToolSample
+from groundwire.contracts.results import Evidence
 from tests.conformance.builders import call, closing, confirmation, entry, session
 
 
@@ -188,12 +189,41 @@ async def test_a_blob_belongs_to_its_session(store):
 
 
 async def test_a_question_comes_back_as_it_was_asked(store):
-    given = confirmation(arguments=[1, {"a": None}], edited=True, supplied=("request_id", "workspace"))
+    given = confirmation(
+        arguments=[1, {"a": None}],
+        edited=True,
+        supplied=("request_id", "workspace"),
+        run_id="run_1",
+        key_id="key_1",
+        category="action",
+        argument_schema={"type": "object", "properties": {"ß": {"const": 12345678901234567890}}},
+        evidence=(Evidence(argument="sku", grounded=True, turn=1, start=0, end=3),),
+    )
     assert await store.create_confirmation(given) == given
-    assert await store.get_confirmation("acme", "con_1") == given
+    stored = await store.get_confirmation("acme", "con_1")
+    assert stored == given
+    assert stored.edited is True
     assert await store.get_confirmation("other", "con_1") is None
-    found = await store.find_confirmation("acme", "ses_1", "create_order", given.input_digest, now=300.9)
+    found = await store.find_confirmation("acme", "session::ses_1", "create_order", given.input_digest, now=300.9)
     assert found == given
+
+
+async def test_an_approval_that_nobody_edited_says_false_and_not_zero(store):
+    await store.create_confirmation(confirmation())
+    [listed] = await store.list_confirmations("acme")
+    assert listed.edited is False
+    assert (await store.get_confirmation("acme", "con_1")).edited is False
+
+
+async def test_approvals_of_different_bindings_are_different_approvals(store):
+    bindings = ["session:key_1:s", "session:key_2:s", "key:key_1", "key:key_2"]
+    for number, binding in enumerate(bindings):
+        await store.create_confirmation(confirmation(str(number), binding=binding, session_id="s"))
+    found = [
+        await store.find_confirmation("acme", binding, "create_order", confirmation().input_digest, now=2.0)
+        for binding in bindings
+    ]
+    assert [one.confirmation_id for one in found] == ["con_0", "con_1", "con_2", "con_3"]
 
 
 @pytest.mark.parametrize("status", [None, ConfirmationStatus.APPROVED, ConfirmationStatus.DENIED])
@@ -216,7 +246,7 @@ async def test_an_expired_question_is_asked_anew(store):
     given = await store.create_confirmation(confirmation())
     again = await store.create_confirmation(confirmation("2", created_at=301.0, expires_at=600.0))
     assert again.confirmation_id == "con_2"
-    binding = ("acme", "ses_1", "create_order", given.input_digest)
+    binding = ("acme", "session::ses_1", "create_order", given.input_digest)
     assert (await store.find_confirmation(*binding, now=400.0)).confirmation_id == "con_2"
     assert await store.find_confirmation(*binding, now=600.0) is None
 
@@ -236,30 +266,31 @@ async def test_a_question_is_decided_once_and_in_time(store):
 
 async def test_who_agrees_to_other_arguments_agrees_to_these_alone(store):
     asked = await store.create_confirmation(confirmation())
-    changed = Agreement(arguments={"sku": "A-1", "count": 1}, input_digest="d" * 64)
+    changed = Agreement(arguments={"sku": "A-1", "count": 1}, input_digest="d" * 64, question="Order one?")
     approved = ConfirmationStatus.APPROVED
     assert await store.decide_confirmation("acme", "con_1", approved, by="ann", note="", now=2.0, instead=changed)
-    binding = ("acme", "ses_1", "create_order")
+    binding = ("acme", "session::ses_1", "create_order")
     assert await store.find_confirmation(*binding, asked.input_digest, now=3.0) is None
     found = await store.find_confirmation(*binding, changed.input_digest, now=3.0)
     assert (found.confirmation_id, found.status, found.edited) == ("con_1", approved, True)
+    assert found.question == "Order one?"
     assert (found.arguments, found.input_digest) == (changed.arguments, changed.input_digest)
     assert (await store.create_confirmation(confirmation("2", created_at=3.0))).confirmation_id == "con_2"
 
 
 async def test_an_agreement_to_other_arguments_takes_the_place_of_the_question_about_them(store):
-    changed = Agreement(arguments={"count": 1}, input_digest="d" * 64)
+    changed = Agreement(arguments={"count": 1}, input_digest="d" * 64, question="Order one?")
     await store.create_confirmation(confirmation())
     await store.create_confirmation(confirmation("2", input_digest=changed.input_digest))
     approved = ConfirmationStatus.APPROVED
     assert await store.decide_confirmation("acme", "con_1", approved, by="ann", note="", now=2.0, instead=changed)
-    found = await store.find_confirmation("acme", "ses_1", "create_order", changed.input_digest, now=3.0)
+    found = await store.find_confirmation("acme", "session::ses_1", "create_order", changed.input_digest, now=3.0)
     assert found.confirmation_id == "con_1"
 
 
 async def test_questions_are_listed_newest_first_by_status(store):
     for number in range(4):
-        await store.create_confirmation(confirmation(str(number), session_id=f"ses_{number}"))
+        await store.create_confirmation(confirmation(str(number), binding=f"session::ses_{number}"))
     await store.decide_confirmation("acme", "con_2", ConfirmationStatus.DENIED, by="ann", note="", now=2.0)
     assert [found.confirmation_id for found in await store.list_confirmations("acme")] == [
         "con_3",

@@ -9,9 +9,16 @@ def caller(*scopes, **terms):
 
 
 def test_a_scope_allows_its_own_and_admin_allows_all():
-    assert [scope for scope in SCOPES if caller("models", "api").has_scope(scope)] == ["models", "api"]
-    assert [scope for scope in SCOPES if caller("admin").has_scope(scope)] == ["models", "tools", "api", "admin"]
+    assert [scope for scope in SCOPES if caller("models", "tools").has_scope(scope)] == ["models", "tools"]
+    assert [scope for scope in SCOPES if caller("admin").has_scope(scope)] == [*SCOPES]
     assert not any(caller().has_scope(scope) for scope in SCOPES)
+
+
+def test_the_scope_api_contains_view_and_decide_and_neither_contains_the_other():
+    assert [scope for scope in SCOPES if caller("api").has_scope(scope)] == ["view", "decide", "api"]
+    assert [scope for scope in SCOPES if caller("view").has_scope(scope)] == ["view"]
+    assert [scope for scope in SCOPES if caller("decide").has_scope(scope)] == ["decide"]
+    assert not caller("view", "decide").has_scope("api")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,17 @@ def test_a_name_in_a_refusal_is_cut_to_a_bearable_length():
 def test_a_caller_has_what_its_key_has():
     terms = {"models": ("m",), "tools": ("t",), "default_tools": ("d",), "limits": (KeyLimit("tokens", 1, "day"),)}
     key = ApiKey(key_id="key_1", tenant="acme", name="n", digest="d", prefix="p", scopes=("api",), **terms)
-    assert caller_of(key) == caller("api", **terms)
+    assert caller_of(key) == caller("api", name="n", **terms)
+
+
+def test_a_caller_is_called_like_its_key_and_by_the_id_of_one_without_a_name():
+    key = ApiKey(key_id="key_1", tenant="acme", name="", digest="d", prefix="p", scopes=("api",))
+    assert caller_of(key).name == "key_1"
+
+
+def test_a_call_belongs_to_its_key_and_on_a_server_without_keys_to_the_local_person():
+    assert caller().owner_id == "key_1"
+    assert Caller(tenant="acme", key_id="", scopes=frozenset()).owner_id == "local"
 
 
 @pytest.mark.parametrize("limit", [(-1, "day"), (float("inf"), "day"), (float("nan"), "day"), (1, 0), (1, -5)])

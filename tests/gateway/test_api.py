@@ -135,16 +135,16 @@ async def test_an_approval_with_other_arguments_lets_just_that_call_pass(store):
         waiting = await call(client, "wipe_disk", {"name": "sda"}, SESSION)
         (question,) = (await fetch(client, "/api/approvals"))["items"]
         path = f"/api/approvals/{question['confirmationId']}"
-        agreed = await client.post(f"{path}/approve", json={"by": "ann", "note": "ok", "arguments": {"name": "sdb"}})
+        agreed = await client.post(f"{path}/approve", json={"note": "ok", "arguments": {"name": "sdb"}})
         shown = await fetch(client, path)
         refused = await call(client, "wipe_disk", {"name": "sda"}, SESSION)
         done = await call(client, "wipe_disk", {"name": "sdb"}, SESSION)
-        twice = await client.post(f"{path}/deny", json={"by": "ann"})
+        twice = await client.post(f"{path}/deny")
         spent = await fetch(client, "/api/approvals", status="spent")
     assert waiting["meta"]["confirmation"]["id"] == question["confirmationId"]
     assert (question["status"], question["expired"], question["arguments"]) == ("pending", False, {"name": "sda"})
     assert agreed.json() == shown
-    assert (shown["status"], shown["decidedBy"], shown["edited"]) == ("approved", "ann", True)
+    assert (shown["status"], shown["decidedBy"], shown["edited"]) == ("approved", "local", True)
     assert refused["error"]["type"] == "CONFIRMATION_REQUIRED"
     assert done["data"] == {"wiped": "sdb"}
     assert failure(twice) == (409, "already_decided")
@@ -155,7 +155,7 @@ async def test_a_denied_call_stays_refused(store):
     async with api(store) as client:
         waiting = await call(client, "wipe_disk", {"name": "sda"}, SESSION)
         path = f"/api/approvals/{waiting['meta']['confirmation']['id']}"
-        denied = await client.post(f"{path}/deny", json={"by": "ann", "note": "no"})
+        denied = await client.post(f"{path}/deny", json={"note": "no"})
         again = await call(client, "wipe_disk", {"name": "sda"}, SESSION)
     assert (denied.json()["status"], denied.json()["note"]) == ("denied", "no")
     assert again["error"]["detail"] == "DENIED"
@@ -166,16 +166,14 @@ async def test_an_unknown_effect_is_reconciled_once(store):
         lost = await call(client, "send_note", {"text": "lost"}, {"idempotency-key": "k"})
         (effect,) = (await fetch(client, "/api/effects", status="unknown"))["items"]
         path = f"/api/effects/{effect['effectId']}"
-        decided = await client.post(
-            f"{path}/reconcile", json={"happened": True, "by": "ann", "result": {"sent": "lost"}}
-        )
+        decided = await client.post(f"{path}/reconcile", json={"happened": True, "result": {"sent": "lost"}})
         shown = await fetch(client, path)
         replayed = await call(client, "send_note", {"text": "lost"}, {"idempotency-key": "k"})
-        twice = await client.post(f"{path}/reconcile", json={"happened": False, "by": "ann"})
-        wrong = await client.post(f"{path}/reconcile", json={"happened": False, "by": "ann", "result": 1})
+        twice = await client.post(f"{path}/reconcile", json={"happened": False})
+        wrong = await client.post(f"{path}/reconcile", json={"happened": False, "result": 1})
     assert lost["error"]["partialSideEffects"] is True
     assert decided.json() == {"effectId": effect["effectId"], "status": "settled"}
-    assert (shown["status"], shown["decidedBy"], shown["key"]) == ("settled", "ann", effect["key"])
+    assert (shown["status"], shown["decidedBy"], shown["key"]) == ("settled", "local", effect["key"])
     assert (replayed["ok"], replayed["data"]) == (True, {"sent": "lost"})
     assert failure(twice) == (409, "already_decided")
     assert failure(wrong) == (400, "invalid_body")
@@ -211,6 +209,10 @@ async def test_runs_are_listed_and_told_entry_by_entry(store):
     assert shown["run"] == run
     assert (shown["entries"][0]["kind"], shown["entries"][-1]["kind"]) == ("started", "ended")
     assert [row["tool"] for row in shown["calls"]] == ["get_weather"]
+    assert [entry["seq"] for entry in shown["entries"]] == [*range(1, len(shown["entries"]) + 1)]
+    times = [entry["createdAt"] for entry in shown["entries"]]
+    assert times == sorted(times)
+    assert run["createdAt"] <= times[0] <= times[-1] <= run["updatedAt"]
 
 
 async def test_the_audit_chain_is_listed_verified_and_exported(store, tmp_path):
@@ -324,11 +326,10 @@ async def key_for(store, *scopes, **options):
     secret = new_secret().reveal()
     key = ApiKey(
         key_id=f"key_{secret[3:12]}",
-        name="test",
         digest=digest_of(secret),
         prefix=shown_part(secret),
         scopes=scopes,
-        **{"tenant": "default", **options},
+        **{"tenant": "default", "name": "test", **options},
     )
     async with Runtime(Registry(), store) as runtime:
         await runtime.store.create_key(key)
@@ -358,7 +359,8 @@ async def test_once_there_is_a_key_the_api_wants_one_of_the_right_scope_and_heal
 
 
 async def test_a_key_sees_and_decides_only_what_is_its_tenants(store):
-    own_id, own = await key_for(store, "api", "tools", tenant="acme")
+    _, own = await key_for(store, "api", "tools", tenant="acme")
+    _, operator = await key_for(store, "decide", tenant="acme", name="ann")
     _, other = await key_for(store, "api", "tools", tenant="umbrella")
     async with api(store) as client:
         waiting = await call(client, "wipe_disk", {"name": "sda"}, {**own, **SESSION})
@@ -367,11 +369,11 @@ async def test_a_key_sees_and_decides_only_what_is_its_tenants(store):
             (await client.get(f"/api/{what}", headers=other)).json()["items"]
             for what in ("calls", "sessions", "approvals", "audit")
         ]
-        foreign = await client.post(f"{path}/approve", json={"by": "eve"}, headers=other)
-        decided = await client.post(f"{path}/approve", json={"by": "ann"}, headers=own)
+        foreign = await client.post(f"{path}/approve", headers=other)
+        decided = await client.post(f"{path}/approve", headers=operator)
     assert unseen == [[], [], [], []]
     assert failure(foreign) == (404, "not_found")
-    assert decided.json()["decidedBy"] == f"ann ({own_id})"
+    assert decided.json()["decidedBy"] == "ann"
 
 
 async def test_a_key_that_has_used_its_limit_is_told_when_to_come_back(store):

@@ -50,8 +50,8 @@ async def test_a_response_in_the_background_waits_for_its_approval_and_completes
         path = f"/v1/responses/{created['id']}"
         waiting = await poll(client, up.url, path, lambda body: body["groundwire"].get("approvals"))
         assert (waiting["status"], till.paid) == ("in_progress", [])
-        (approval_id,) = waiting["groundwire"]["approvals"]
-        approved = await client.post(f"{up.url}/api/approvals/{approval_id}/approve", json={"by": "ann"})
+        approval_id = waiting["groundwire"]["approvals"][0]["id"]
+        approved = await client.post(f"{up.url}/api/approvals/{approval_id}/approve", json={})
         assert approved.status_code == 200
         done = await poll(client, up.url, path, lambda body: body["status"] == "completed")
         assert (done["output"][0]["content"][0]["text"], till.paid) == ("Paid.", [5])
@@ -93,8 +93,8 @@ async def test_another_server_completes_a_response_whose_server_is_gone(gateway,
         path = f"/v1/responses/{created['id']}"
         waiting = await poll(client, up.url, path, lambda body: body["groundwire"].get("approvals"))
         async with another_gateway(up, till.registry) as second:
-            approval_id = waiting["groundwire"]["approvals"][0]
-            await client.post(f"{second.url}/api/approvals/{approval_id}/approve", json={"by": "ann"})
+            approval_id = waiting["groundwire"]["approvals"][0]["id"]
+            await client.post(f"{second.url}/api/approvals/{approval_id}/approve", json={})
             done = await poll(client, second.url, path, lambda body: body["status"] == "completed")
     assert (done["output"][0]["content"][0]["text"], till.paid) == ("Paid.", [5])
 
@@ -130,8 +130,8 @@ async def test_a_request_that_pauses_is_completed_later_and_read_by_its_id(gatew
         body = {**ASKED, "model": up.model, "background": False}
         paused = await client.post(f"{up.url}/v1/responses", json=body, headers={"x-groundwire-approvals": "pause"})
         assert (paused.json()["status"], till.paid) == ("in_progress", [])
-        (approval_id,) = paused.json()["groundwire"]["approvals"]
-        await client.post(f"{up.url}/api/approvals/{approval_id}/approve", json={"by": "ann"})
+        approval_id = paused.json()["groundwire"]["approvals"][0]["id"]
+        await client.post(f"{up.url}/api/approvals/{approval_id}/approve", json={})
         path = f"/v1/responses/{paused.json()['id']}"
         done = await poll(client, up.url, path, lambda body: body["status"] == "completed")
         assert (done["output"][0]["content"][0]["text"], till.paid) == ("Paid.", [5])
@@ -142,3 +142,21 @@ async def test_an_unknown_word_for_approvals_is_refused(gateway, client):
         body = {**ASKED, "model": up.model}
         refused = await client.post(f"{up.url}/v1/responses", json=body, headers={"x-groundwire-approvals": "perhaps"})
     assert refused.status_code == 400
+
+
+async def test_a_paused_request_sent_again_with_its_key_gives_the_end_once_it_is_there(gateway, client):
+    till = Till()
+    async with gateway(PAY, "Paid.", registry=till.registry) as up:
+        body = {"model": up.model, "messages": [{"role": "user", "content": "Pay five."}]}
+        headers = {"x-groundwire-approvals": "pause", "x-groundwire-tools": "pay", "idempotency-key": "k"}
+        path = f"{up.url}/v1/chat/completions"
+        paused = await client.post(path, json=body, headers=headers)
+        assert (paused.status_code, till.paid) == (200, [])
+        approval_id = paused.headers["x-groundwire-approval-id"]
+        again = await client.post(path, json=body, headers=headers)
+        assert again.headers["x-groundwire-approval-id"] == approval_id
+        await client.post(f"{up.url}/api/approvals/{approval_id}/approve", json={})
+        for _ in range(2):
+            done = await client.post(path, json=body, headers=headers)
+            assert done.json()["choices"][0]["message"]["content"] == "Paid."
+    assert till.paid == [5]

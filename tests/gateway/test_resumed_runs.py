@@ -14,7 +14,7 @@ import httpx2 as httpx
 import pytest
 
 from groundwire.testing import Answer, Ask, simulator
-from tests.gateway.test_processes import server, served, store  # noqa: F401 - fixtures
+from tests.gateway.test_processes import served
 
 PAY = Answer(calls=(Ask("pay", {"amount": 5}),))
 WAIT = Answer(calls=(Ask("wait", {"text": "a"}),))
@@ -27,6 +27,11 @@ def execute({argument}):
     return {{"done": {argument}}}
 """
 BLOCK = 'open(os.environ["GATE"]).read()'  # a named pipe: until somebody opens its other end
+
+
+@pytest.fixture
+def store(shared_store):
+    return shared_store
 
 
 @pytest.fixture
@@ -59,7 +64,9 @@ def project(tmp_path, monkeypatch):
 
 def groundwire(folder, *arguments, **environ):
     command = [sys.executable, "-m", "groundwire", *arguments]
-    done = subprocess.run(command, cwd=folder, env={**os.environ, **environ}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, check=False, cwd=folder, env={**os.environ, **environ}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -93,10 +100,10 @@ async def waiting(store, upstream, project):
         created = await post(url, "/v1/responses", body)
         path = f"/v1/responses/{created['id']}"
         pending = await poll(url, path, lambda body: body["groundwire"].get("approvals"))
-        yield url, kill, path, pending["groundwire"]["approvals"][0]
+        yield url, kill, path, pending["groundwire"]["approvals"][0]["id"]
 
 
-async def test_a_decision_made_while_no_server_runs_is_carried_out_by_the_next_one(store, project):  # noqa: F811
+async def test_a_decision_made_while_no_server_runs_is_carried_out_by_the_next_one(store, project):
     async with simulator(PAY, "Paid.") as upstream:
         async with waiting(store, upstream, project) as (_, kill, path, approval_id):
             kill()
@@ -108,10 +115,10 @@ async def test_a_decision_made_while_no_server_runs_is_carried_out_by_the_next_o
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.05, 0.2, 0.6, 1.5])
-async def test_a_server_killed_after_the_decision_leaves_a_run_that_is_resumed_once(store, project, delay):  # noqa: F811
+async def test_a_server_killed_after_the_decision_leaves_a_run_that_is_resumed_once(store, project, delay):
     async with simulator(PAY, "Paid.") as upstream:
         async with waiting(store, upstream, project) as (url, kill, path, approval_id):
-            await post(url, f"/api/approvals/{approval_id}/approve", {"by": "ann"})
+            await post(url, f"/api/approvals/{approval_id}/approve", {})
             await asyncio.sleep(delay)  # the moment of the kill is what is tried here
             kill()
         async with served(store, upstream, project) as (url, _):
@@ -120,7 +127,7 @@ async def test_a_server_killed_after_the_decision_leaves_a_run_that_is_resumed_o
     assert done(project) == ["pay"]
 
 
-async def test_a_run_killed_in_its_handler_is_interrupted_then_resumed_and_its_effect_is_not_repeated(store, project):  # noqa: F811
+async def test_a_run_killed_in_its_handler_is_interrupted_then_resumed_and_its_effect_is_not_repeated(store, project):
     async with simulator(WAIT, "It may have happened.") as upstream:
         async with served(store, upstream, project) as (url, kill):
             body = {"model": "gemini-3-flash", "messages": [{"role": "user", "content": "Wait."}]}
@@ -138,7 +145,7 @@ async def test_a_run_killed_in_its_handler_is_interrupted_then_resumed_and_its_e
     assert done(project) == ["wait"]
 
 
-async def test_a_run_is_cancelled_over_http_while_another_request_waits_for_it(store, project):  # noqa: F811
+async def test_a_run_is_cancelled_over_http_while_another_request_waits_for_it(store, project):
     async with simulator(WAIT, "Done.") as upstream, served(store, upstream, project) as (url, _):
         body = {"model": "gemini-3-flash", "messages": [{"role": "user", "content": "Wait."}]}
         asking = asyncio.create_task(post(url, "/v1/chat/completions", body, **{"x-groundwire-tools": "wait"}))
@@ -148,5 +155,4 @@ async def test_a_run_is_cancelled_over_http_while_another_request_waits_for_it(s
         ended = await poll(url, f"/api/runs/{run_id}", lambda body: body["run"]["status"] == "ended")
         assert ended["run"]["outcome"] == "cancelled"
         assert (await asking)["choices"][0]["finish_reason"] == "stop"
-        with open(os.environ["GATE"], "w") as gate:  # let the handler's thread end
-            gate.write("x")
+        (project / "gate").write_text("x")  # let the handler's thread end

@@ -198,3 +198,12 @@ def test_a_damaged_part_is_found_when_it_is_needed(built, old, new):
     with pytest.raises(ArtifactError) as caught:
         _ = registry.find("echo").spec
     assert caught.value.reason == "damaged"
+
+
+def test_an_approval_text_goes_through_the_artifact(tools):
+    tools.add("echo", requiresConfirmation=True, approvalText="Say {text} aloud")
+    build(tools.path, tools.path.parent)
+    built = tools.path.parent / "tool_registry.json"
+    assert [entry["approvalText"] for entry in json.loads(built.read_bytes())["tools"]] == ["Say {text} aloud"]
+    (loaded,) = Registry.load(built)
+    assert loaded.spec.approval_text == "Say {text} aloud"

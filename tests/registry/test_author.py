@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from groundwire.contracts.errors import RegistryError
 from groundwire.contracts.tools import BargeIn, Budget, Category, Exposure, Gate, Ground, ToolPolicy, Variant
-from groundwire.registry import ArgumentFault, Tool, tool
+from groundwire.registry import ArgumentFault, Registry, Tool, tool
 
 
 class Address(BaseModel):
@@ -431,6 +431,12 @@ def test_annotations_in_quotes_are_resolved():
         ({"ground": {"who": {}}}, "ground_not_declared", ""),
         ({"scope": ["who"]}, "scope_not_declared", ""),
         ({"budget": [{"name": "x", "max": 1, "by": "who"}]}, "budget_not_declared", ""),
+        ({"approval_text": "Ask {who}"}, "approval_text_not_declared", ""),
+        ({"approval_text": "Ask {"}, "invalid_approval_text", ""),
+        ({"approval_text": " "}, "invalid_approval_text", ""),
+        ({"approval_text": "x" * 501}, "invalid_approval_text", ""),
+        ({"approval_text": "\ud800"}, "invalid_option", ""),
+        ({"approval_text": 5}, "invalid_option", ""),
         ({"policy": ToolPolicy(variants=(Variant(name="b"),))}, "variant_without_handler", ""),
         ({"parameters": {"type": "array"}}, "invalid_parameters", ""),
         ({"parameters": {"properties": {"a": {"type": "strin"}}}}, "invalid_parameters", ""),
@@ -655,3 +661,11 @@ def test_a_misspelt_policy_gets_the_name_that_was_perhaps_meant():
     with pytest.raises(RegistryError, match="hardMS: there is no such name") as caught:
         Tool("act", description="A.", handler=lambda: 1, policy={"hardMS": 5})
     assert "hardMs" in caught.value.hint
+
+
+def test_an_approval_text_is_content_and_a_tool_without_one_keeps_its_version():
+    def versions(**options):
+        return Registry([Tool("t", handler=lambda a: a, parameters={"properties": {"a": {}}}, **options)]).version
+
+    assert versions(approval_text="x" * 500) != versions(approval_text="Do {a}") != versions()
+    assert versions() == "1.0.7793212d"  # as it was before there were any

@@ -30,7 +30,7 @@ async def test_every_table_is_bounded_and_the_newest_rows_stay():
         name = str(number)
         store.enqueue(closing(name))
         await store.create_session(session(name))
-        await store.create_confirmation(confirmation(name, session_id=name))
+        await store.create_confirmation(confirmation(name, binding=name))
         await store.save_blob("acme", "ses_1", name, b"body", now=1.0)
         await store.save_artifact(name, b"body")
         await store.add("acme", [Charge(name="calls", scope=name)])

@@ -6,6 +6,7 @@ import sqlite3
 import asyncpg
 import pytest
 
+from groundwire import Registry, Runtime
 from groundwire.store import open_url
 from groundwire.store.migrations import OWN, migrate, own_scripts
 from groundwire.store.postgres import PostgresTransaction
@@ -101,6 +102,68 @@ async def test_runs_of_an_earlier_version_keep_their_entries_and_go_on(old_runs_
     assert [entry.body for entry in await store.run_entries("acme", "run_1")] == [b"one", b"two", b"more"]
     assert [entry.body for entry in await store.run_entries("acme", "run_3")] == [b"three"]
     await store.shut()
+
+
+BEFORE_APPROVALS = {*BEFORE_NUMBERS, "0006_entry_numbers.sql"}
+INSERT_OLD_APPROVAL = (
+    "INSERT INTO confirmations (confirmation_id, tenant, session_id, tool, input_digest, question, arguments, status,"
+    " call_id, created_at, expires_at, decided_by, note, is_current, edited, supplied)"
+    " VALUES ($1, 'acme', $2, 'create_order', 'd', 'Run it?', '{}', 'approved', 'call_1', 1.0, 301.0, 'ann', '', TRUE,"
+    " TRUE, '[]')"
+)
+OLD_BINDINGS = {"con_1": "ses_1", "con_2": "user:eve", "con_3": "run:run_1", "con_4": "", "con_5": "a:b%c"}
+
+
+async def fill_approvals(transaction, scripts):
+    """Approvals as they were stored when the session id was also what they were bound to."""
+    await migrate(transaction, OWN, [script for script in scripts if script[0] in BEFORE_APPROVALS])
+    for approval_id, binding in OLD_BINDINGS.items():
+        await transaction.change(INSERT_OLD_APPROVAL, approval_id, binding)
+
+
+async def fill_server_approvals(url):
+    connection = await asyncpg.connect(url)
+    async with connection.transaction():
+        await fill_approvals(PostgresTransaction(connection), own_scripts("postgres"))
+    await connection.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def old_approvals_url(request, tmp_path):
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        asyncio.run(fill_server_approvals(url))
+        return url
+    connection = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    asyncio.run(fill_approvals(SqliteTransaction(connection), own_scripts("sqlite")))
+    connection.close()
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+@pytest.mark.parametrize(
+    ("approval_id", "options", "session_id", "run_id"),
+    [
+        ("con_1", {"session": "ses_1"}, "ses_1", ""),
+        ("con_2", {"user": "eve"}, "", ""),
+        ("con_3", {"run_id": "run_1"}, "", "run_1"),
+        ("con_4", {}, "", ""),
+        ("con_5", {"session": "a:b%c"}, "a:b%c", ""),
+    ],
+)
+async def test_an_approval_of_an_earlier_version_still_holds_for_its_session_user_or_run(
+    old_approvals_url, approval_id, options, session_id, run_id
+):
+    async with Runtime(Registry(), old_approvals_url) as runtime:
+        async with runtime.run_turn({"tenant": "acme", **options}, None, resumed=False) as turn:
+            binding = turn.approval_binding
+        found = await runtime.store.find_confirmation("acme", binding, "create_order", "d", now=2.0)
+    assert (found.confirmation_id, found.session_id, found.run_id, found.edited) == (
+        approval_id,
+        session_id,
+        run_id,
+        True,
+    )
+    assert (found.key_id, found.category, found.argument_schema, found.evidence) == ("", "", {}, ())
 
 
 async def test_several_who_open_an_earlier_store_at_once_upgrade_it_once(early_url):

@@ -57,6 +57,7 @@ class Runtime(CoreRuntime):
         parts = RuntimeParts(
             policies=Policies(profiles=settings.profiles, rules=settings.policies),
             times=settings.ledger,
+            approvals=settings.approvals,
             reducers=dict(reducers or {}),
             resources=dict(resources or {}),
             clock=clock,

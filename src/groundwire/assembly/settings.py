@@ -24,6 +24,7 @@ from groundwire.providers.transport import Timeouts
 from groundwire.registry.servers import McpServerSettings, servers_fault
 from groundwire.runtime.ledger import LedgerTimes
 from groundwire.runtime.policies.limits import PolicyRule, Profile
+from groundwire.runtime.policies.self_approval import ApprovalSettings
 
 CONFIG_FILE = "groundwire.toml"
 DEFAULT_STORE = "sqlite:///groundwire.db"
@@ -108,6 +109,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     store: StoreSettings = field(default_factory=StoreSettings)
     audit: AuditSettings = field(default_factory=AuditSettings)
     ledger: LedgerTimes = field(default_factory=LedgerTimes)
+    approvals: ApprovalSettings = field(default_factory=ApprovalSettings)
     flags: dict[str, bool] = field(default_factory=dict)
     profiles: dict[str, Profile] = field(default_factory=dict)
     policies: tuple[PolicyRule, ...] = ()

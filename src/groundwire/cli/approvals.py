@@ -1,4 +1,4 @@
-"""`groundwire approvals`: questions that calls have put to a person, and the answers."""
+"""`groundwire approvals`: list approvals that calls have requested, and decide them."""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -7,11 +7,11 @@ import click
 
 from groundwire.cli.options import (
     TEXT,
-    by_option,
     global_options,
     json_option,
     limit_option,
     note_option,
+    os_user,
     read_arguments,
     tenant_option,
 )
@@ -25,7 +25,7 @@ STATUSES = ("pending", "approved", "denied", "spent")
 
 @click.group()
 def approvals() -> None:
-    """Answer calls that wait for a person."""
+    """List approvals, approve or deny calls."""
 
 
 @approvals.command("list")
@@ -35,7 +35,7 @@ def approvals() -> None:
 @json_option
 @global_options()
 def list_approvals(status: str, limit: int, tenant: str, *, as_json: bool) -> None:
-    """List what waits for an answer, or was answered."""
+    """List approvals that wait for a decision, or were decided."""
     from groundwire.cli.opening import read
     from groundwire.cli.records import show_time
     from groundwire.contracts.records import ConfirmationStatus
@@ -63,30 +63,29 @@ def list_approvals(status: str, limit: int, tenant: str, *, as_json: bool) -> No
 
 @approvals.command("approve")
 @click.argument("approval_id", type=TEXT, metavar="ID")
-@by_option
 @note_option
-@click.option("--arguments", type=TEXT, metavar="JSON", help="Agree to the call with these arguments instead.")
+@click.option("--arguments", type=TEXT, metavar="JSON", help="Approve the call with these arguments instead.")
 @tenant_option
 @global_options()
-def approve(approval_id: str, by: str, note: str, arguments: str | None, tenant: str) -> None:
-    """Agree to a call: the same call then passes once."""
+def approve(approval_id: str, note: str, arguments: str | None, tenant: str) -> None:
+    """Approve a call: the same call then passes once. Recorded under your user name."""
     from groundwire.cli.opening import change
 
-    edited = None if arguments is None else read_arguments(arguments)
+    edited, by = None if arguments is None else read_arguments(arguments), os_user()
     done = change(lambda runtime: runtime.approve(approval_id, by=by, note=note, arguments=edited, tenant=tenant))
     _confirm("Approved", done, by)
 
 
 @approvals.command("deny")
 @click.argument("approval_id", type=TEXT, metavar="ID")
-@by_option
 @note_option
 @tenant_option
 @global_options()
-def deny(approval_id: str, by: str, note: str, tenant: str) -> None:
-    """Refuse a call."""
+def deny(approval_id: str, note: str, tenant: str) -> None:
+    """Refuse a call. Recorded under your user name."""
     from groundwire.cli.opening import change
 
+    by = os_user()
     done = change(lambda runtime: runtime.deny(approval_id, by=by, note=note, tenant=tenant))
     _confirm("Denied", done, by)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.options import Duration, by_option, global_options, json_option, limit_option, tenant_option
+from groundwire.cli.options import Duration, global_options, json_option, limit_option, os_user, tenant_option
 from groundwire.cli.output import clean, note, plural, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -106,14 +106,13 @@ def export(context: click.Context, output: str | None) -> None:
 
 @audit.command("prune")
 @click.option("--older-than", type=Duration(), required=True, metavar="AGE", help="Such as 90d, 12h, 2w.")
-@by_option
 @global_options()
-def prune(older_than: float, by: str) -> None:
+def prune(older_than: float) -> None:
     """Remove old records for good. The chain records that, and stays provable from there on."""
     from groundwire.cli.opening import change
     from groundwire.cli.records import show_time
 
-    removed = change(lambda runtime: runtime.prune_audit(older_than_seconds=older_than, by=by))
+    removed = change(lambda runtime: runtime.prune_audit(older_than_seconds=older_than, by=os_user()))
     print_text(f"Removed {plural(removed, 'record')} from before {show_time(time.time() - older_than)}.")
 
 

@@ -6,11 +6,11 @@ import click
 
 from groundwire.cli.options import (
     TEXT,
-    by_option,
     global_options,
     json_option,
     limit_option,
     note_option,
+    os_user,
     tenant_option,
 )
 from groundwire.cli.output import print_json, print_table, print_text
@@ -20,7 +20,7 @@ STATUSES = ("reserved", "settled", "unknown")
 
 @click.group()
 def effects() -> None:
-    """Follow what actions did, and decide what nobody knows."""
+    """List side effects and resolve unknown outcomes."""
 
 
 @effects.command("list")
@@ -61,7 +61,6 @@ def list_effects(status: str, limit: int, tenant: str, *, as_json: bool) -> None
 @click.argument("effect_id", type=TEXT, metavar="ID")
 @click.option("--happened/--not-happened", default=None, help="Whether the action had its effect.")
 @click.option("--result", type=TEXT, metavar="JSON", help="With --happened: what the call's data is from now on.")
-@by_option
 @note_option
 @tenant_option
 @global_options()
@@ -70,11 +69,10 @@ def reconcile(
     *,
     happened: bool | None,
     result: str | None,
-    by: str,
     note: str,
     tenant: str,
 ) -> None:
-    """Decide an unknown effect: it happened and is settled, or it did not and may run again."""
+    """Resolve an unknown outcome: it happened and is settled, or it did not and may run again."""
     if happened is None:
         raise click.UsageError("Say --happened or --not-happened.")
     if result is not None and not happened:
@@ -82,6 +80,7 @@ def reconcile(
     data = None if result is None else _parse(result)
     from groundwire.cli.opening import change
 
+    by = os_user()
     change(lambda runtime: runtime.reconcile(effect_id, happened=happened, by=by, data=data, note=note, tenant=tenant))
     print_text(f"{effect_id} is settled." if happened else f"{effect_id} is released: the same call may run again.")
 

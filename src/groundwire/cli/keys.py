@@ -8,10 +8,10 @@ from groundwire.cli.options import (
     MOST_ROWS,
     TEXT,
     Duration,
-    by_option,
     global_options,
     json_option,
     limit_option,
+    os_user,
     tenant_option,
 )
 from groundwire.cli.output import note, print_json, print_table, print_text
@@ -53,13 +53,13 @@ def keys() -> None:
 
 
 @keys.command("create")
-@click.option("--name", metavar="TEXT", type=TEXT, default="", help="What the key is for.")
+@click.option("--name", metavar="TEXT", type=TEXT, default="", help="Shown in lists, and recorded as who decided.")
 @tenant_option
 @_many(
     "--scope",
     "scopes",
-    "What it is good for.",
-    type=click.Choice(("models", "tools", "api", "admin")),
+    "What the key may do.",
+    type=click.Choice(("models", "tools", "view", "decide", "api", "admin")),
     default=("models", "tools"),
     show_default=True,
 )
@@ -70,10 +70,9 @@ def keys() -> None:
 @_many("--tokens", "tokens", "Such as 1000000/day.", type=Limit("tokens"), metavar="N/WINDOW")
 @_many("--money", "money", "In dollars, such as 20/month.", type=Limit("money"), metavar="N/WINDOW")
 @click.option("--expires", type=Duration(), metavar="DURATION", help="How long it is good, such as 90d.")
-@by_option
 @json_option
 @global_options()
-def create(*, by: str, as_json: bool, **terms: Any) -> None:
+def create(*, as_json: bool, **terms: Any) -> None:
     """Make a key and print it. It is shown this once."""
     from groundwire.cli.opening import NO_STORE, put, read_settings
     from groundwire.serving.keys import new_secret
@@ -85,7 +84,7 @@ def create(*, by: str, as_json: bool, **terms: Any) -> None:
 
     async def work(runtime: "Runtime") -> "ApiKey":
         key = _make(runtime, secret, terms)
-        await runtime.create_key(key, by=by)
+        await runtime.create_key(key, by=os_user())
         return key
 
     key = put(work, settings=settings)
@@ -156,11 +155,10 @@ def list_keys(limit: int, tenant: str, *, as_json: bool) -> None:
 
 @keys.command("revoke")
 @click.argument("name", type=TEXT, metavar="ID|PREFIX")
-@by_option
 @tenant_option
 @global_options()
-def revoke(name: str, by: str, tenant: str) -> None:
-    """Take a key back, by its id or by the beginning that lists show. It is refused from then on, everywhere."""
+def revoke(name: str, tenant: str) -> None:
+    """Revoke a key by id or prefix. It is refused from then on, by every process."""
     from groundwire.cli.opening import change
     from groundwire.contracts.errors import AlreadyDecided, NotFound
     from groundwire.serving.keys import SECRET_PREFIX, shown_part
@@ -175,7 +173,7 @@ def revoke(name: str, by: str, tenant: str) -> None:
         found = [key for key in named if key.revoked_at is None]
         if named and not found:
             raise AlreadyDecided(f"{named[0].key_id} is already revoked")
-        if len(found) != 1 or not await runtime.revoke_key(found[0], by=by):
+        if len(found) != 1 or not await runtime.revoke_key(found[0], by=os_user()):
             count = "no key" if not found else "more than one key"
             raise NotFound(f"{count} of the tenant {tenant} is {wanted}", hint="groundwire keys list")
         return found[0].key_id

@@ -107,7 +107,7 @@ class McpRoute:
 
 def _identify(scope: Any) -> TurnOptions:
     caller: Caller = scope[_CALLER]
-    options = TurnOptions(tenant=caller.tenant)
+    options = TurnOptions(tenant=caller.tenant, key_id=caller.owner_id)
     if caller.key_id:
         options["actor"] = caller.key_id
     if caller.tools != EVERYTHING:

@@ -138,23 +138,24 @@ def read_arguments(text: str) -> "JsonObject":
     return value
 
 
-def login_name() -> str:
-    """Who is at the keyboard, as far as the system knows."""
-    import getpass
+def os_user() -> str:
+    """The name of the user that runs this process, under which decisions are recorded.
+
+    From the system's user database: variables such as USER and LOGNAME could name anybody.
+    """
+    import os
 
     try:
+        import pwd
+    except ImportError:  # Windows
+        import getpass
+
         return getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        return "unknown"
-
-
-by_option = click.option(
-    "--by",
-    metavar="NAME",
-    type=TEXT,
-    default=login_name,
-    help="Who decides; it is recorded. Default: your login name.",
-)
+    user_id = os.geteuid()
+    try:
+        return pwd.getpwuid(user_id).pw_name
+    except KeyError:  # containers often run as a number that has no name
+        return f"uid {user_id}"
 
 
 class Duration(click.ParamType):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.options import TEXT, global_options, json_option, limit_option, login_name, tenant_option
+from groundwire.cli.options import TEXT, global_options, json_option, limit_option, os_user, tenant_option
 from groundwire.cli.output import clean, plural, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def resume_run(run_id: str, note: str, tenant: str, *, as_json: bool) -> None:
     from groundwire.cli.opening import change
     from groundwire.runtime.runs.actions import RunActions
 
-    run = change(lambda runtime: RunActions(runtime).request_resume(run_id, by=login_name(), note=note, tenant=tenant))
+    run = change(lambda runtime: RunActions(runtime).request_resume(run_id, by=os_user(), note=note, tenant=tenant))
     _confirm(run, "is due: the next process that works on jobs resumes it", as_json=as_json)
 
 
@@ -106,7 +106,7 @@ def cancel_run(run_id: str, note: str, tenant: str, *, as_json: bool) -> None:
     from groundwire.cli.opening import change
     from groundwire.runtime.runs.actions import RunActions
 
-    run = change(lambda runtime: RunActions(runtime).cancel(run_id, by=login_name(), note=note, tenant=tenant))
+    run = change(lambda runtime: RunActions(runtime).cancel(run_id, by=os_user(), note=note, tenant=tenant))
     _confirm(run, "will be cancelled" if run.cancel_requested else "is cancelled", as_json=as_json)
 
 

@@ -12,7 +12,7 @@ from typing import IO, Any, Self
 import click
 
 from groundwire.agent import Agent, Prompt
-from groundwire.cli.options import login_name, read_arguments
+from groundwire.cli.options import os_user, read_arguments
 from groundwire.cli.output import clean, note, one_line, print_json, print_text
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotFound
@@ -186,7 +186,7 @@ class Talk:
 
     def _answer(self, question: ApprovalRequested) -> bool:
         """Ask until there is an answer; False if the person would rather not say now."""
-        runtime, by = self._agent.runtime, login_name()
+        runtime, by = self._agent.runtime, os_user()
         arguments: JsonObject | None = None
         note(question.question)
         while True:

@@ -159,6 +159,8 @@ def _summarise(spec: "ToolSpec") -> dict[str, Any]:
 def _describe(spec: "ToolSpec") -> dict[str, Any]:
     """The tool as its schema.json has it, with what the guide adds."""
     described = _summarise(spec) | {"description": spec.description, "parameters": spec.parameters}
+    if spec.approval_text:
+        described["approvalText"] = spec.approval_text
     if spec.result is not None:
         described["result"] = spec.result
     return described | {"policy": spec.policy}
@@ -179,6 +181,7 @@ def _show_page(spec: "ToolSpec") -> None:
         ("category", spec.category.value),
         ("modes", ", ".join(spec.modes)),
         ("confirm", _confirmation(spec)),
+        ("approval", spec.approval_text or "-"),
         ("exposure", spec.exposure.value),
         ("wire name", spec.wire_name),
         ("handler", spec.handler_path or "none"),

@@ -27,6 +27,7 @@ later (`retryable`), and carries a `hint` for the person who reads it:
        ├─ KeyExpired         its key was valid until some time ago
        ├─ KeyRevoked         somebody has taken its key back
        ├─ NotAllowed         its key is good, but not for this (`subject`: scope, model, tool); or there are no keys, and a page asks (page)
+       │  └─ SelfApproval    the key that made a call tried to approve it
        ├─ RateLimited        its key has made the requests, or used the tokens, of this window
        └─ BudgetExhausted    its key has spent the money of this window
 
@@ -253,9 +254,15 @@ class KeyRevoked(AccessError):
 class NotAllowed(AccessError):
     code = "not_allowed"
 
-    def __init__(self, message: str, *, subject: Literal["scope", "model", "tool", "page"], hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, subject: Literal["scope", "model", "tool", "page", "approval"], hint: str = ""
+    ) -> None:
         super().__init__(message, hint=hint)
         self.subject = subject
+
+
+class SelfApproval(NotAllowed):
+    code = "self_approval"
 
 
 class RateLimited(AccessError):

@@ -11,13 +11,19 @@ from msgspec import Struct
 from groundwire.contracts.errors import ConfigError, NotAllowed
 from groundwire.contracts.texts import NAME_CHARS, matches_glob, plain
 
-Scope: TypeAlias = Literal["models", "tools", "api", "admin"]
+Scope: TypeAlias = Literal["models", "tools", "view", "decide", "api", "admin"]
 SCOPES: dict[Scope, str] = {
     "models": "ask models",
     "tools": "have the server's own tools run",
-    "api": "look at what is recorded, and decide what waits for a person",
+    "view": "read what is recorded",
+    "decide": "decide what waits for a person: approvals, unknown effects, jobs, sessions",
+    "api": "view and decide, and use the endpoints of applications",
     "admin": "all of these, and whatever else concerns the server itself",
 }
+_CONTAINED: dict[Scope, Scope] = {"view": "api", "decide": "api"}
+"""Scopes that come with a wider one."""
+LOCAL = "local"
+"""Stands for the one person who uses a server that has no keys."""
 Unit: TypeAlias = Literal["requests", "tokens", "money"]
 Window: TypeAlias = Literal["minute", "hour", "day", "month"] | int
 """Windows follow the calendar in UTC. A number is their length in seconds, counted from the epoch."""
@@ -74,14 +80,22 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     tenant: str
     key_id: str
+    """Empty on a server without keys. Two keys of one name are different keys: compare ids, show names."""
+    name: str = LOCAL
+    """Under which decisions are recorded."""
     scopes: frozenset[Scope]
     models: tuple[str, ...] = EVERYTHING
     tools: tuple[str, ...] = EVERYTHING
     default_tools: tuple[str, ...] = ()
     limits: tuple[KeyLimit, ...] = ()
 
+    @property
+    def owner_id(self) -> str:
+        """To whom a call belongs that this caller makes: the key, or `local` on a server without keys."""
+        return self.key_id or LOCAL
+
     def has_scope(self, scope: Scope) -> bool:
-        return scope in self.scopes or "admin" in self.scopes
+        return scope in self.scopes or "admin" in self.scopes or _CONTAINED.get(scope) in self.scopes
 
     def may_use_model(self, *names: str) -> bool:
         return self.has_scope("models") and _is_among(names, self.models)
@@ -111,6 +125,7 @@ def caller_of(key: ApiKey) -> Caller:
     return Caller(
         tenant=key.tenant,
         key_id=key.key_id,
+        name=key.name or key.key_id,
         scopes=frozenset(key.scopes),
         models=key.models,
         tools=key.tools,

@@ -247,9 +247,9 @@ class CallStore(Protocol):
 
 class ConfirmationStore(Protocol):
     async def find_confirmation(
-        self, tenant: str, session_id: str, tool: str, input_digest: str, *, now: float
+        self, tenant: str, binding: str, tool: str, input_digest: str, *, now: float
     ) -> Confirmation | None:
-        """The newest unexpired and unspent question of that binding."""
+        """The newest unexpired and unspent approval of that binding."""
         ...
 
     async def create_confirmation(self, confirmation: Confirmation) -> Confirmation:

@@ -226,15 +226,28 @@ class ConfirmationStatus(StrEnum):
 
 
 class Confirmation(Struct, frozen=True, kw_only=True):
-    """A question to a person, bound to one session, tool and argument digest. Expiry is decided when it is read."""
+    """An approval: requested by a call, decided by a person. Expiry is checked when it is read.
+
+    It is valid for the calls that share its `binding` (see `Turn.approval_binding`), tool and argument digest.
+    """
 
     confirmation_id: str
     tenant: str
-    session_id: str
+    binding: str
+    session_id: str = ""
+    run_id: str = ""
+    key_id: str = ""
+    """The API key that made the call, or started the run that made it; empty for Python callers and the CLI."""
     tool: str
+    category: str = ""
     input_digest: str
     question: str
+    """What will be done, in a sentence built by code (see `policies.approval_texts`)."""
     arguments: JsonValue
+    argument_schema: JsonObject = field(default_factory=dict)
+    """The JSON Schema of `arguments` when the approval was requested, `supplied` ones included."""
+    evidence: tuple[Evidence, ...] = ()
+    """Where grounded arguments were found in the conversation."""
     status: ConfirmationStatus = ConfirmationStatus.PENDING
     call_id: str = ""
     created_at: float = 0.0
@@ -245,14 +258,15 @@ class Confirmation(Struct, frozen=True, kw_only=True):
     edited: bool = False
     """Whether the person changed the arguments; `arguments` are then theirs."""
     supplied: tuple[str, ...] = ()
-    """Names of arguments that are filled in for the tool; nobody who changes the others has to give these."""
+    """Names of arguments that the runtime fills in. An edit keeps their values."""
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """Arguments that a person agreed to in place of those that were asked about."""
+    """Arguments that a person approved in place of the requested ones, and the sentence that describes them."""
 
     arguments: JsonValue
     input_digest: str
+    question: str
 
 
 class ToolSample(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,20 @@
 
 from fnmatch import fnmatchcase
 
+_BLANK_RANGES = (
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2800, 0x2800),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0xE0100, 0xE01EF),
+)
+"""Fillers, joiners and variation selectors: Unicode counts them as letters or marks, but they are drawn as nothing."""
+_BLANKS = frozenset(chr(code) for first, last in _BLANK_RANGES for code in range(first, last + 1))
+
 NAME_CHARS = 256
 """Of a tool name that a model invented, this much is kept."""
 
@@ -21,6 +35,18 @@ def storable(text: str) -> str:
     if text.isascii() and "\x00" not in text:
         return text
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+
+
+def visible(text: str) -> str:
+    """The text without characters that do not show, or that change how others show: zero-width, bidi, control.
+
+    For sentences on which a person relies. Line breaks and unusual spaces become a space.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() and char not in _BLANKS else " " if char.isspace() else "" for char in text
+    )
 
 
 def matches_glob(name: str, glob: str) -> bool:

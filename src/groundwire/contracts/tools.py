@@ -120,6 +120,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     documentation: str = ""
     handler_path: str = ""
     handler_hash: str = ""
+    approval_text: str = ""
+    """Template of the sentence that a person reads before approving a call, such as `Refund {cents} cents`."""
 
 
 def wire_name(tool_id: str) -> str:

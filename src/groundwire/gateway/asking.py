@@ -20,6 +20,7 @@ from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
 from groundwire.contracts.servers import ApprovalMode
+from groundwire.gateway.approvals import PendingApproval, header_value, with_approvals
 from groundwire.gateway.failing import failure_of, write_failure
 from groundwire.gateway.forwarding import Passage, pass_on
 from groundwire.gateway.governed import (
@@ -42,7 +43,7 @@ from groundwire.providers.catalogue import UNKNOWN_MODEL
 from groundwire.providers.waiting import Stopwatch
 from groundwire.runtime.policies.access import parse_names
 from groundwire.serving.exchanges import ClientGone, Exchange, Headers, SignOfLife
-from groundwire.serving.headers import SESSION_HEADER
+from groundwire.serving.headers import APPROVAL_HEADER, SESSION_HEADER
 
 log = logging.getLogger("groundwire.gateway")
 
@@ -91,6 +92,11 @@ class Question(Struct, kw_only=True):
     held: Held | None = None
     is_charged: bool = False
 
+    @property
+    def approvals(self) -> tuple[PendingApproval, ...]:
+        """What calls of our tools wait for, once the answer is there."""
+        return () if self.governed is None else self.governed.approvals
+
 
 class ModelDoor:
     """Serves one dialect."""
@@ -130,6 +136,7 @@ class ModelDoor:
         question.held = await services.hold(caller, question.request)
         try:
             await (self._stream if question.request.stream else self._answer)(exchange, question)
+            exchange.is_provisional = question.governed is not None and question.governed.is_paused
         except (ClientGone, asyncio.CancelledError):
             if caller.limits and not question.is_charged:  # or who leaves just before the end reaches no limit
                 question.is_charged = True
@@ -196,6 +203,7 @@ class ModelDoor:
             tenant=caller.tenant,
             session=_session(exchange) or question.session or None,
             actor=caller.key_id,
+            key_id=caller.owner_id,
             request_key=exchange.request_key,
             approvals=self._approval_mode(exchange),
         )
@@ -238,12 +246,15 @@ class ModelDoor:
             reply = await self._services.models.complete(question.request, self._options(question.request))
         if question.reply_id:
             reply = self._as_ours(reply, question)
+        reply = with_approvals(reply, self.dialect, question.approvals)
         encoded = self._codec.encode_response(reply, request=question.shown, created=question.created)
         await self._end(question, reply, encoded.body)
         await self._charge(question, reply)
         headers = headers_for(exchange, self.dialect)
         if reply.warnings or encoded.warnings:
             headers.append((WARNINGS_HEADER, warnings_text((*reply.warnings, *encoded.warnings))))
+        if question.approvals:
+            headers.append((APPROVAL_HEADER, header_value(question.approvals)))
         written = dump(encoded.body)
         headers.append(overhead(question.watch))
         exchange.answer(200, headers, written)
@@ -299,6 +310,7 @@ class ModelDoor:
         if type(part) is ReplyEnded:
             if question.reply_id:
                 part = ReplyEnded(reply=self._as_ours(part.reply, question))
+            part = ReplyEnded(reply=with_approvals(part.reply, self.dialect, question.approvals))
             await self._end(question, part.reply, None)
             await self._charge(question, part.reply)
         elif type(part) is ReplyStarted and question.reply_id:

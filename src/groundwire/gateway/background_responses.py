@@ -4,6 +4,8 @@ The pending response names its run, so any process can complete it: the one that
 asked for the response. Whichever stores the completed body first has completed it.
 """
 
+from msgspec import to_builtins
+
 from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject, parse_json
@@ -12,14 +14,14 @@ from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.replies import Finish, FinishReason, Reply
 from groundwire.contracts.requests import Dialect, ModelRequest
 from groundwire.contracts.runs import Outcome, RunStatus
+from groundwire.gateway.approvals import MEMBER as EXTENSION
+from groundwire.gateway.approvals import PendingApproval, pending_approvals
 from groundwire.gateway.governed import answered_items, finish_of
 from groundwire.gateway.services import Services
 from groundwire.runtime.runs.history import load_run
 from groundwire.runtime.runs.state import RunState
 
 DIALECT: Dialect = "openai-responses"
-EXTENSION = "groundwire"
-"""The member of a response that holds what is ours: the id of its run, and the approvals that it waits for."""
 PENDING = ("queued", "in_progress")
 _TAKEN_OVER = ("status", "output", "usage", "incomplete_details", "error")
 """What a pending response gets from its completed run; all else repeats the request, and stays."""
@@ -27,12 +29,12 @@ _FAILED = Failure(kind=FailureKind.SERVER, message="The model did not answer.", 
 
 
 def pending_body(
-    body: JsonObject, run_id: str, approvals: tuple[str, ...] = (), *, status: str = "in_progress"
+    body: JsonObject, run_id: str, approvals: tuple[PendingApproval, ...] = (), *, status: str = "in_progress"
 ) -> None:
     """Turn an encoded response into one that is not ready."""
-    extension: JsonObject = {"run_id": run_id}
+    extension: JsonObject = {"runId": run_id}
     if approvals:
-        extension["approvals"] = [*approvals]
+        extension["approvals"] = to_builtins(approvals)
     body.update(status=status, output=[], usage=None, incomplete_details=None, error=None)
     body[EXTENSION] = extension
 
@@ -69,7 +71,10 @@ class BackgroundResponses:
         status = state.run.status(clock.now())
         if status is not RunStatus.ENDED:
             is_queued = state.run.entries <= 1 and status is not RunStatus.RUNNING
-            approvals = tuple(state.waiting.values()) if status is RunStatus.WAITING else ()
+            approvals: tuple[PendingApproval, ...] = ()
+            if status is RunStatus.WAITING:
+                requested = {approval_id: call_id for call_id, approval_id in state.waiting.items()}
+                approvals = await pending_approvals(agent.runtime.store, tenant, requested)
             pending_body(body, run_id, approvals, status="queued" if is_queued else "in_progress")
             return dump(body)
         reply = self._reply(state, response_id)
@@ -80,7 +85,7 @@ class BackgroundResponses:
         elif state.run.outcome == Outcome.PROVIDER_ERROR:
             failure = state.failure or _FAILED
             body.update(status="failed", error={"code": failure.code or "server_error", "message": failure.message})
-        body[EXTENSION] = {"run_id": run_id}
+        body[EXTENSION] = {"runId": run_id}
         completed = dump(body)
         if await self._services.threads.complete(tenant, response_id, stored, completed, state.new_items):
             await self._charge(state, reply)
@@ -110,7 +115,7 @@ class BackgroundResponses:
 def run_of(body: JsonObject) -> str:
     """The id of the run that a pending response waits for."""
     extension = body.get(EXTENSION)
-    run_id = extension.get("run_id") if isinstance(extension, dict) else None
+    run_id = extension.get("runId") if isinstance(extension, dict) else None
     return run_id if isinstance(run_id, str) else ""
 
 

@@ -16,7 +16,15 @@ from groundwire.agent import Agent
 from groundwire.codecs.wire.building import deltas_of, parts_of
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotFound, ProviderError, WireError
-from groundwire.contracts.events import CallFinished, CallProgress, CallStarted, Event, RunEnded, TextDelta
+from groundwire.contracts.events import (
+    ApprovalRequested,
+    CallFinished,
+    CallProgress,
+    CallStarted,
+    Event,
+    RunEnded,
+    TextDelta,
+)
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.keys import Caller
 from groundwire.contracts.messages import CallItem, Item, Message, TextPart
@@ -35,11 +43,13 @@ from groundwire.contracts.requests import DeclaredTool, FunctionTool, ModelReque
 from groundwire.contracts.runs import RESUMABLE, Outcome
 from groundwire.contracts.servers import ApprovalMode
 from groundwire.contracts.tools import ToolSpec
+from groundwire.gateway.approvals import PendingApproval, approvals_in, pending_approvals
 from groundwire.runtime.policies.access import is_callable_by, matches_any, parse_names
 from groundwire.runtime.runs.history import load_run
 from groundwire.runtime.runs.judging import notice_for
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.sessions import MAX_ID_CHARS, is_id
+from groundwire.runtime.stored_calls import calls_of_run
 
 REQUEST_SECONDS = 24 * 3600
 """So long does a key name the request that it was first sent with."""
@@ -58,12 +68,13 @@ _USE_MODES = {"none": "disabled", "required": "enforced"}
 """What the caller's choice means for the run: there are models that ignore it."""
 
 
-class Progress(Struct, frozen=True, kw_only=True):
-    """What our tools are doing, for those who watch a stream."""
+class Progress(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What our tools are doing, for those who watch a stream. `approval_id` is what a call waits for, if it does."""
 
     event: str
     name: str
     call_id: str
+    approval_id: str = ""
 
 
 class Governing(Struct, frozen=True, kw_only=True):
@@ -76,6 +87,7 @@ class Governing(Struct, frozen=True, kw_only=True):
     tenant: str
     session: str | None = None
     actor: str = ""
+    key_id: str = ""
     request_key: str = ""
     approvals: ApprovalMode = "answer"
     """What a call does that needs an approval: it is refused with a text for the model, or the run pauses."""
@@ -142,15 +154,22 @@ def check_names(tools: Sequence[DeclaredTool], ours: Iterable[ToolSpec]) -> None
 
 
 class GovernedModel:
-    """Answers one request. `items` are, when it is done, everything that was said and done."""
+    """Answers one request. `items` are, when it is done, everything that was said and done.
+
+    `approvals` are then the approvals that calls wait for.
+    """
 
     def __init__(self, agent: Agent, governing: Governing) -> None:
         self._agent = agent
         self._governing = governing
         self.items: tuple[Item, ...] = ()
-        self.approvals: tuple[str, ...] = ()
-        """What its run waits for, where that has paused."""
+        self.approvals: tuple[PendingApproval, ...] = ()
+        self._requested: dict[str, str] = {}
         self.run_id = ""
+        self.is_paused = False
+        """Whether its run waits for an approval, and will end later."""
+        self._is_known = False
+        """Whether its run had begun with an earlier request of the same key."""
 
     async def used(self) -> Usage:
         """What the steps took that are on record so far."""
@@ -168,12 +187,17 @@ class GovernedModel:
     async def complete(self, request: ModelRequest) -> Reply:
         run_id, begun = await self._begun()
         if begun is not None and _has_ended(begun):
+            await self._find_approvals()
             return self._given_again(request, begun)
         if begun is not None:
             result = await self._agent.resume(run_id, tenant=self._governing.tenant)
         else:
             result = await self._agent.run(history=request.items, run_id=run_id, **self._options(request))
-        self.items, self.approvals = result.items, result.approvals
+        self.is_paused = result.outcome is Outcome.AWAITING_APPROVAL
+        for event in result.events:
+            self._note_approval(event)
+        await self._find_approvals()
+        self.items = result.items
         shown = _words_in(result.items)
         reply = self._reply(request, result.outcome, result.text, result.failure, result.usage, shown, result.run_id)
         return replace(reply, warnings=result.warnings)
@@ -183,6 +207,7 @@ class GovernedModel:
         ended: RunEnded | None = None
         run_id, begun = await self._begun()
         if begun is not None and _has_ended(begun):
+            await self._find_approvals()
             yield [*parts_of(self._given_again(request, begun))]
             return
         running = (
@@ -195,12 +220,14 @@ class GovernedModel:
                 if isinstance(event, RunEnded):
                     ended = event
                     continue
+                self._note_approval(event)
                 if heard := [*said.hear(event, request.model)]:
                     yield heard
         if ended is None:
             return
+        self.is_paused = ended.outcome == Outcome.AWAITING_APPROVAL
+        await self._find_approvals()
         runtime = self._agent.runtime
-        self.approvals = ended.approvals
         self.items = (await load_run(runtime.store, runtime.clock, self._governing.tenant, ended.run_id)).new_items
         last: list[GovernedPart] = [*said.finished()]
         if not said.items and ended.text and ended.outcome != Outcome.PROVIDER_ERROR:
@@ -211,6 +238,18 @@ class GovernedModel:
         for index in range(len(said.items), len(reply.items)):
             last += [*deltas_of(reply.items[index], index), ItemEnded(index=index, item=reply.items[index])]
         yield [*last, ReplyEnded(reply=reply)]
+
+    def _note_approval(self, event: Event) -> None:
+        if isinstance(event, ApprovalRequested):
+            self._requested[event.confirmation_id] = event.call_id
+
+    async def _find_approvals(self) -> None:
+        """Which approvals are still open. What a run did before it was resumed is not among its events."""
+        store, governing = self._agent.runtime.store, self._governing
+        if self._is_known:
+            calls = await calls_of_run(store, governing.tenant, governing.session or self.run_id, self.run_id)
+            self._requested = approvals_in(calls) | self._requested
+        self.approvals = await pending_approvals(store, governing.tenant, self._requested)
 
     async def _begun(self) -> tuple[str, RunState | None]:
         """The id of the run, and the run itself where this request came before. After a day the key names a new one."""
@@ -225,6 +264,7 @@ class GovernedModel:
             except NotFound:
                 return run_id, None
             if begun.run.created_at > runtime.clock.now() - REQUEST_SECONDS:
+                self._is_known = True
                 return run_id, begun
         raise AssertionError("numbers do not end")
 
@@ -254,6 +294,7 @@ class GovernedModel:
             "session": governing.session,
             "actor": governing.actor,
             "approvals": governing.approvals,
+            "key_id": governing.key_id,
         }
 
     def _reply(
@@ -320,6 +361,9 @@ class _Said:
             yield ReplyTextDelta(index=len(self.items), text=event.text)
         elif isinstance(event, CallStarted):
             yield Progress(event=event.event, name=event.call.name, call_id=event.call.call_id)
+        elif isinstance(event, ApprovalRequested):
+            approval_id = event.confirmation_id
+            yield Progress(event=event.event, name=event.name, call_id=event.call_id, approval_id=approval_id)
         elif isinstance(event, (CallProgress, CallFinished)):
             yield Progress(event=event.event, name=event.name, call_id=event.call_id)
 

@@ -25,7 +25,7 @@ from groundwire.gateway.governed import APPROVALS_HEADER, REQUEST_SECONDS, TOOLS
 from groundwire.gateway.headers import headers_for
 from groundwire.gateway.services import Services
 from groundwire.serving.exchanges import ClientGone, Exchange, Handler, Headers, Recording
-from groundwire.serving.headers import SESSION_HEADER
+from groundwire.serving.headers import APPROVAL_HEADER, SESSION_HEADER
 
 HEADER = "idempotency-key"
 MAX_KEY = 255
@@ -37,7 +37,7 @@ WAIT_SECONDS = 2.0
 """How long a second request waits for the answer to the first."""
 _PAUSE = 0.1
 _RETRY_SOON = 1.0
-_KEPT_HEADERS = ("content-type", "cache-control", "x-groundwire-warnings")
+_KEPT_HEADERS = ("content-type", "cache-control", "x-groundwire-warnings", APPROVAL_HEADER)
 _ASKING = (TOOLS_HEADER, SESSION_HEADER, APPROVALS_HEADER)
 """Headers without which it would be another request."""
 _PASSING = frozenset({401, 403, 408, 409, 425, 429})
@@ -118,7 +118,7 @@ class _Keyed:
         holding = asyncio.create_task(self._hold(row.holder))
         try:
             await handler(self._exchange)
-            if _is_final(recording, self._dialect):
+            if not self._exchange.is_provisional and _is_final(recording, self._dialect):
                 headers = [(name, value) for name, value in recording.headers if name in _KEPT_HEADERS]
                 body = base64.b64encode(zlib.compress(recording.body)).decode()
                 written = msgspec.json.encode(headers).decode()

@@ -79,7 +79,7 @@ def metrics_endpoints(runtime: Runtime, requests: Callable[[], Awaitable[JsonObj
             summary="Counts, sizes and times, of all processes: Prometheus text, or JSON where that is accepted.",
             tag="operations",
             handler=Metrics(runtime, requests).serve,
-            scope="api",
+            scope="view",
             answers={200: {}},
             media=("text/plain", JSON),
         )

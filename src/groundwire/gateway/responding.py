@@ -93,7 +93,9 @@ class ResponsesDoor(ConversationDoor):
         services, caller = self._services, question.caller
         governed = question.governed
         if governed is None:
-            governed = GovernedModel(services.agent, Governing(names=(), tenant=caller.tenant, actor=caller.key_id))
+            governed = GovernedModel(
+                services.agent, Governing(names=(), tenant=caller.tenant, actor=caller.key_id, key_id=caller.owner_id)
+            )
             for place, tool in enumerate(question.request.tools):
                 if type(tool) is not FunctionTool:
                     raise WireError("only function tools can be used in the background", path=f"tools[{place}]")

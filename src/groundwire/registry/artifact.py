@@ -38,6 +38,7 @@ class Entry(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     category: Category
     modes: tuple[Mode, ...]
     requires_confirmation: bool
+    approval_text: str | UnsetType = UNSET
     exposure: Exposure
     json_schema: Raw
     result: Raw | UnsetType = UNSET
@@ -90,6 +91,7 @@ class EntrySource:
             documentation=self._read(entry.documentation, str),
             handler_path=entry.handler_path,
             handler_hash=entry.handler_hash,
+            approval_text="" if entry.approval_text is UNSET else entry.approval_text,
         )
 
     def content_hash(self) -> str:
@@ -165,6 +167,7 @@ def entry_of(tool: Tool, base_path: Path) -> Entry:
         category=spec.category,
         modes=spec.modes,
         requires_confirmation=spec.requires_confirmation,
+        approval_text=spec.approval_text or UNSET,
         exposure=spec.exposure,
         json_schema=_raw(spec.parameters),
         result=UNSET if spec.result is None else _raw(spec.result),

@@ -17,6 +17,7 @@ from groundwire.contracts.canonical import JsonObject, parse_json
 from groundwire.contracts.errors import InvalidJson, RegistryError
 from groundwire.contracts.tools import Category, Exposure, ToolSpec, wire_name
 from groundwire.registry.advice import Advice
+from groundwire.registry.approval_texts import approval_text_problems
 from groundwire.registry.artifact import QuarantinedTool, is_handler_path, relative_path
 from groundwire.registry.author import Tool
 from groundwire.registry.contents import (
@@ -61,6 +62,8 @@ REASONS: Mapping[str, str] = {
     "ground_not_declared": "policy.ground names an argument that is not in the schema",
     "scope_not_declared": "policy.scope names an argument that is not in the schema",
     "budget_not_declared": "policy.budget counts by an argument that is not in the schema",
+    "invalid_approval_text": "approvalText is not one line of visible characters with names of arguments in braces",
+    "approval_text_not_declared": "approvalText names an argument that is not in the schema",
     "duplicate_tool_id": "another folder has the same toolId; neither is built",
     "wire_name_collision": "another tool has the same wire name; neither is built",
     "invalid_folder": "the folder's name cannot be written into the artifact",
@@ -237,12 +240,14 @@ def _make_spec(written: JsonObject, guide: Guide, documentation: str, path: str,
         documentation=documentation,
         handler_path=path,
         handler_hash=code,
+        approval_text=fields.get("approvalText", ""),
     )
 
 
 def _check_handler(outline: Outline, spec: ToolSpec) -> None:
     variants = [variant for variant in spec.policy.variants if variant_function(variant) in outline.names]
-    for reason, message in policy_problems(spec, [variant.name for variant in variants]):
+    problems = (*policy_problems(spec, [variant.name for variant in variants]), *approval_text_problems(spec))
+    for reason, message in problems:
         raise RegistryError(message, reason=reason)
     for name in ("execute", *map(variant_function, variants)):
         if fault := outline.fault(name):

@@ -26,6 +26,7 @@ from groundwire.contracts.tools import (
     Variant,
     wire_name,
 )
+from groundwire.registry.approval_texts import approval_text_problems
 from groundwire.registry.docstrings import Docstring, first_paragraph, read_docstring
 from groundwire.registry.guides import read_guide
 from groundwire.registry.handlers import Handler, bind, handler_path
@@ -50,6 +51,7 @@ class ToolOptions(TypedDict, total=False):
     category: Category | Literal["retrieval", "action", "utility"]
     modes: Mode | Sequence[Mode]
     confirm: bool
+    approval_text: str
     exposure: Exposure | Literal["model", "internal"]
     result: Mapping[str, Any] | Literal[False] | None
     guide: str
@@ -86,7 +88,10 @@ class AuthoredSource:
 
     def content_hash(self) -> str:
         """Hash what is declared. Where the function stands is not content."""
-        return digest(msgspec.to_builtins(msgspec.structs.replace(self._spec, handler_path="", handler_hash="")))
+        declared = msgspec.to_builtins(msgspec.structs.replace(self._spec, handler_path="", handler_hash=""))
+        if not self._spec.approval_text:  # a tool that does not use it keeps the version it had before it existed
+            del declared["approval_text"]
+        return digest(declared)
 
     def handler(self) -> Handler:
         if self._handler is None:
@@ -109,7 +114,7 @@ def author_tool(name: str, function: Function | None, options: ToolOptions, *, a
     tool_id = check_name(name)
     _refuse_unknown(tool_id, options)
     draft = _draft(tool_id, function, options, annotated=annotated)
-    _check_text(tool_id, options.get("description", ""), options.get("guide", ""))
+    _check_text(tool_id, options.get("description", ""), options.get("guide", ""), options.get("approval_text", ""))
     guide = read_guide(options.get("guide", ""))
     description = options.get("description") or draft.docstring.description or guide.description
     parameters = copy_schema(draft.parameters, reason="invalid_parameters", of=tool_id)
@@ -127,9 +132,11 @@ def author_tool(name: str, function: Function | None, options: ToolOptions, *, a
         summary=guide.summary or first_paragraph(description),
         documentation=options.get("guide", ""),
         handler_path="" if function is None else handler_path(function),
+        approval_text=options.get("approval_text", ""),
     )
     variants = options.get("variants", {})
-    for reason, message in policy_problems(spec, variants if function is not None else None):
+    problems = (*policy_problems(spec, variants if function is not None else None), *approval_text_problems(spec))
+    for reason, message in problems:
         raise RegistryError(f"{tool_id}: {message}", reason=reason)
     if function is None:
         return AuthoredSource(spec, None, None)

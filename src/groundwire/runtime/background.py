@@ -59,6 +59,7 @@ class Deferred(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     run_id: str = ""
     request_id: str = ""
     actor: str = ""
+    key_id: str = ""
     user: str = ""
     organisation: str = ""
     supplied: Mapping[str, JsonValue] = msgspec.field(default_factory=dict)
@@ -174,6 +175,7 @@ class BackgroundTools:
             "run_id": call.run_id,
             "request_id": call.request_id,
             "actor": call.actor,
+            "key_id": call.key_id,
             "user": call.user,
             "organisation": call.organisation,
             "supplied": call.supplied,
@@ -246,6 +248,7 @@ def _deferred(attempt: Attempt) -> Deferred:
         run_id=turn.run_id,
         request_id=turn.request_id,
         actor=turn.actor,
+        key_id=turn.key_id,
         user=turn.user,
         organisation=turn.organisation,
         supplied=turn.supplied,

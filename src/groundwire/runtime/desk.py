@@ -1,10 +1,12 @@
 """The desk: what people decide. Calls agreed to, effects settled, keys, old records let go; all of it audited."""
 
+import logging
+
 import msgspec
 
 from groundwire.contracts.audit import KEY_KIND, RETENTION_KIND
 from groundwire.contracts.canonical import JsonObject, digest, digest_bytes
-from groundwire.contracts.errors import AlreadyDecided, ConfigError, NotFound
+from groundwire.contracts.errors import AlreadyDecided, ConfigError, NotFound, SelfApproval
 from groundwire.contracts.keys import ApiKey
 from groundwire.contracts.ports import Clock, Ids, Store
 from groundwire.contracts.records import (
@@ -18,17 +20,27 @@ from groundwire.contracts.records import (
     Transition,
 )
 from groundwire.contracts.results import Meta, ToolResult, encode_result
+from groundwire.contracts.texts import NAME_CHARS
+from groundwire.contracts.tools import ToolSpec, wire_name
+from groundwire.registry import Registry
 from groundwire.runtime.clock import to_iso
 from groundwire.runtime.idempotency import compared_arguments
+from groundwire.runtime.policies.confirmation import describe_call
+from groundwire.runtime.policies.self_approval import ApprovalSettings, may_approve
 from groundwire.runtime.sessions import check_text
+
+log = logging.getLogger("groundwire")
 
 
 class Desk:
-    def __init__(self, registry_version: str, *, store: Store, clock: Clock, ids: Ids) -> None:
-        self._registry_version = registry_version
+    def __init__(
+        self, registry: Registry, *, store: Store, clock: Clock, ids: Ids, approvals: ApprovalSettings
+    ) -> None:
+        self._registry = registry
         self._store = store
         self._clock = clock
         self._ids = ids
+        self._approvals = approvals
 
     async def questions(
         self, tenant: str, status: ConfirmationStatus | None, before: str, limit: int
@@ -53,20 +65,26 @@ class Desk:
         by: str,
         note: str,
         arguments: JsonObject | None = None,
+        key_id: str = "",
     ) -> Confirmation:
+        """`key_id` is the API key with which the decision is made, if it is made with one."""
         check_person(by, note)
         question = await self._store.get_confirmation(tenant, confirmation_id)
         if question is None:
             raise NotFound(f"there is no approval {confirmation_id!r}", hint="groundwire approvals list")
         entry = msgspec.structs.replace(
             self._entry("approval", tenant=tenant, by=by, subject=question.input_digest, tool=question.tool),
+            actor=key_id or by,
             session_id=question.session_id,
+            run_id=question.run_id,
             call_id=question.call_id,
             decision=status.value,
             reason=note,
         )
+        if status is ConfirmationStatus.APPROVED:
+            await self._check_approver(question, key_id, entry)
         now = self._clock.now()
-        instead = _changed(question, arguments) if arguments is not None else None
+        instead = self._changed(question, arguments) if arguments is not None else None
         if instead is not None:
             entry = msgspec.structs.replace(entry, output_hash=instead.input_digest)
         if await self._store.decide_confirmation(
@@ -76,23 +94,49 @@ class Desk:
             if instead is None:
                 return decided
             return msgspec.structs.replace(
-                decided, arguments=instead.arguments, input_digest=instead.input_digest, edited=True
+                decided,
+                arguments=instead.arguments,
+                input_digest=instead.input_digest,
+                question=instead.question,
+                edited=True,
             )
         state = "expired" if question.status is ConfirmationStatus.PENDING else question.status.value
         raise AlreadyDecided(f"approval {confirmation_id!r} cannot be decided: it is {state}")
 
-    async def reconcile(self, tenant: str, effect_id: str, result: ToolResult | None, *, by: str, note: str) -> None:
+    async def _check_approver(self, approval: Confirmation, key_id: str, entry: AuditEntry) -> None:
+        """Raise SelfApproval, with a record in the audit chain, if the call is that key's own and settings forbid it.
+
+        Denying one's own call is allowed: it only takes the request back.
+        """
+        if may_approve(self._approvals, tool_id=approval.tool, requested_by=approval.key_id, decided_by=key_id):
+            return
+        refused = msgspec.structs.replace(
+            entry, approver="", decision="refused", success=False, error=SelfApproval.code, output_hash=digest(None)
+        )
+        await self._store.close(Closing(call=None, entry=refused))
+        log.warning("Refused: key %s tried to approve its own call (%s).", key_id, approval.confirmation_id)
+        raise SelfApproval(
+            "The key that made a call cannot approve it.",
+            subject="approval",
+            hint="Decide with another key that has the scope decide, or allow it with selfApproval of [approvals].",
+        )
+
+    async def reconcile(
+        self, tenant: str, effect_id: str, result: ToolResult | None, *, by: str, note: str, key_id: str = ""
+    ) -> None:
         """With a result, the effect happened; without, it did not and its key is free again."""
         check_person(by, note)
         effect = await self._store.get_effect(tenant, effect_id)
         if effect is None:
             raise NotFound(f"there is no effect {effect_id!r}", hint="groundwire effects list")
-        closing = self._decision(effect, result, by=by, note=note)
+        closing = self._decision(effect, result, by=by, note=note, key_id=key_id)
         if not await self._store.decide_effect(tenant, effect_id, closing, by=by):
             raise AlreadyDecided(f"effect {effect_id!r} is {effect.status.value}; only unknown effects are decided")
 
     async def create_key(self, key: ApiKey, *, by: str) -> None:
         check_person(by, "")
+        if len(key.name) > NAME_CHARS or not key.name.isprintable():  # decisions are recorded under it
+            raise ConfigError(f"A key's name has at most {NAME_CHARS} printable characters, not {key.name[:40]!r}.")
         await self._store.create_key(key, entry=self._key_entry(key, "created", by))
 
     async def revoke_key(self, key: ApiKey, *, by: str) -> bool:
@@ -113,12 +157,24 @@ class Desk:
         entry = self._entry(RETENTION_KIND, tenant="default", by=by, subject=digest_bytes(cut.encode()))
         return await self._store.prune_audit(created_before=cut, entry=entry)
 
-    def _decision(self, effect: Effect, result: ToolResult | None, *, by: str, note: str) -> Closing:
+    def _changed(self, approval: Confirmation, arguments: JsonObject) -> Agreement | None:
+        """What is approved instead, if it differs from the request. Supplied arguments stay as they were."""
+        requested = approval.arguments if isinstance(approval.arguments, dict) else {}
+        wanted = compared_arguments(approval.supplied, arguments, requested)
+        input_digest = digest(wanted)
+        if input_digest == approval.input_digest:
+            return None
+        tool = self._registry.find(approval.tool)
+        spec = ToolSpec(tool_id=approval.tool, wire_name=wire_name(approval.tool)) if tool is None else tool.spec
+        return Agreement(arguments=wanted, input_digest=input_digest, question=describe_call(spec, wanted))
+
+    def _decision(self, effect: Effect, result: ToolResult | None, *, by: str, note: str, key_id: str) -> Closing:
         if result is not None:
-            meta = Meta(call_id=effect.call_id, registry_version=self._registry_version, tool=effect.tool)
+            meta = Meta(call_id=effect.call_id, registry_version=self._registry.version, tool=effect.tool)
             result = msgspec.structs.replace(result, meta=meta)
         entry = msgspec.structs.replace(
             self._entry("reconcile", tenant=effect.tenant, by=by, subject=effect.input_digest, tool=effect.tool),
+            actor=key_id or by,
             output_hash=digest(result.data if result is not None else None),
             decision="happened" if result is not None else "did not happen",
             reason=note,
@@ -145,7 +201,7 @@ class Desk:
             tenant=tenant,
             by=by,
             subject=subject,
-            registry_version=self._registry_version,
+            registry_version=self._registry.version,
             now=self._clock.now(),
         )
         return msgspec.structs.replace(entry, tool_name=tool) if tool else entry
@@ -172,16 +228,8 @@ def decision_entry(
     )
 
 
-def _changed(question: Confirmation, arguments: JsonObject) -> Agreement | None:
-    """What is agreed to instead, if it is anything else. Supplied arguments stay as they were asked about."""
-    asked = question.arguments if isinstance(question.arguments, dict) else {}
-    wanted = compared_arguments(question.supplied, arguments, asked)
-    input_digest = digest(wanted)
-    return None if input_digest == question.input_digest else Agreement(arguments=wanted, input_digest=input_digest)
-
-
 def check_person(by: str, note: str) -> None:
     check_text("by", by)
     check_text("note", note)
     if not by:
-        raise ConfigError("nobody decides nothing: `by` is empty", hint="the name or id of the person")
+        raise ConfigError("`by` is required: who made this decision?", hint="the name or id of the person")

@@ -16,7 +16,7 @@ import msgspec
 from groundwire.contracts.decisions import Answer, Confirm, Deny
 from groundwire.contracts.events import ApprovalRequested
 from groundwire.contracts.ports import Clock, Flags, Ids, Store
-from groundwire.contracts.records import Charge, Confirmation, ConfirmationStatus
+from groundwire.contracts.records import Charge, Confirmation, ConfirmationStatus, NotApproved
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.tools import ToolSpec
 from groundwire.registry import Handler
@@ -28,7 +28,7 @@ from groundwire.runtime.invocation import current_traceback
 from groundwire.runtime.ledger import Ledger, Unresolved, outcome_unknown
 from groundwire.runtime.limited import run_limited
 from groundwire.runtime.policies.budgets import stored_scope, within_budget
-from groundwire.runtime.policies.confirmation import ask, expired, is_agreed, unasked, waiting
+from groundwire.runtime.policies.confirmation import describe_call, expired, is_agreed, unasked, waiting
 from groundwire.runtime.policies.gates import through_gates
 from groundwire.runtime.surface import Entry
 from groundwire.runtime.threads import DaemonThreads
@@ -141,7 +141,7 @@ class Gatekeeper:
             )
         if answer is not None and answer.input_digest != attempt.digest:
             answer = None  # whatever the store says, that is an answer to another question
-        decision = is_agreed(spec.wire_name, attempt.compared, answer)
+        decision = is_agreed(spec, attempt.compared, answer)
         if isinstance(decision, Confirm):
             if answer is None:
                 question = f"{decision.question} You are asked because {why}." if why else decision.question
@@ -157,7 +157,7 @@ class Gatekeeper:
                     expires_at=to_iso(answer.expires_at),
                 )
             )
-            return waiting(spec.wire_name, ask(spec.wire_name, attempt.compared) if why else answer.question)
+            return waiting(spec.wire_name, describe_call(spec, attempt.compared) if why else answer.question)
         if isinstance(decision, Deny):
             return decision
         attempt.confirmation = answer
@@ -175,28 +175,45 @@ class Gatekeeper:
 
     def reserve(
         self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None
-    ) -> Awaitable[Verdict | Unresolved]:
-        if handler.reconcile is None:
+    ) -> Awaitable[Verdict | Unresolved | NotApproved]:
+        if handler.reconcile is None and attempt.confirmation is None:
             return self._ledger.reserve(attempt, can_reconcile=False)
-        return self._reserve_reconciled(attempt, handler, context)
+        return self._reserve_in_turns(attempt, entry, handler, context)
 
-    async def _reserve_reconciled(self, attempt: Attempt, handler: Handler, context: Context | None) -> Verdict:
+    async def _reserve_in_turns(
+        self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None
+    ) -> Verdict:
         while True:
-            verdict = await self._ledger.reserve(attempt, can_reconcile=True)
+            verdict = await self._ledger.reserve(attempt, can_reconcile=handler.reconcile is not None)
+            if isinstance(verdict, NotApproved):
+                # An equal call was faster. This one requests an approval of its own, instead of naming a spent one.
+                attempt.confirmation, attempt.step = None, "confirm"
+                refused = await self.confirm(attempt, entry, handler, context)
+                if refused is not None:
+                    return refused
+                attempt.step = "reserve"
+                continue
             ended = await self._reconcile(attempt, handler, context, verdict)
             if ended is not None or not isinstance(verdict, Unresolved):
                 return ended
             # It did not happen: the key is held; approval and stored budgets are still to be taken.
 
     def _question(self, attempt: Attempt, spec: ToolSpec, question: str, now: float) -> Confirmation:
+        turn = attempt.turn
         return Confirmation(
             confirmation_id=self._ids.new("cnf"),
-            tenant=attempt.turn.tenant,
-            session_id=attempt.turn.approval_binding,
+            tenant=turn.tenant,
+            binding=turn.approval_binding,
+            session_id=turn.session_id,
+            run_id=turn.run_id,
+            key_id=turn.key_id,
             tool=attempt.tool_id,
+            category=spec.category.value,
             input_digest=attempt.digest,
             question=question,
             arguments=attempt.compared,
+            argument_schema=spec.parameters,
+            evidence=attempt.evidence,
             call_id=attempt.call_id,
             created_at=now,
             expires_at=now + self._confirmation_seconds,

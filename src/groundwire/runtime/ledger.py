@@ -80,8 +80,11 @@ class Ledger:
         effect = await self._store.find_effect(attempt.turn.tenant, attempt.tool_id, attempt.key, now=self._clock.now())
         return None if effect is None else await self._resolve(attempt, effect, can_reconcile=can_reconcile)
 
-    async def reserve(self, attempt: Attempt, *, can_reconcile: bool) -> Verdict:
-        """Take the key, the approval and the stored budgets together, where there are any."""
+    async def reserve(self, attempt: Attempt, *, can_reconcile: bool) -> Verdict | NotApproved:
+        """Take the key, the approval and the stored budgets together, where there are any.
+
+        NotApproved if another call has spent the approval meanwhile, or it has expired; nothing is taken then.
+        """
         if not attempt.key and not attempt.charges:
             return None
         turn, confirmation = attempt.turn, attempt.confirmation
@@ -110,7 +113,7 @@ class Ledger:
                 case OverBudget(name=name):
                     return _no_budget(attempt, name)
                 case NotApproved():
-                    return _not_approved(attempt.name)
+                    return outcome
                 case Overtaken():
                     raise run_overtaken(turn.run_id)
 
@@ -293,10 +296,3 @@ def _no_budget(attempt: Attempt, name: str) -> Deny:
     assert attempt.entry is not None  # noqa: S101 - for the type checker; the pipeline resolved it
     spent = next(budget for budget in attempt.entry.stored_budgets if budget.name == name)
     return over_budget(spent, attempt.entry.spec.wire_name)
-
-
-def _not_approved(name: str) -> Deny:
-    return Deny(
-        type=ErrorType.CONFIRMATION_REQUIRED,
-        message=f"The agreement to {name} was used or has run out. Ask for it again.",
-    )

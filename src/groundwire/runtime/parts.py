@@ -11,6 +11,7 @@ from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, 
 from groundwire.runtime.dispatcher import StepHook
 from groundwire.runtime.ledger import LedgerTimes
 from groundwire.runtime.policies.limits import Policies
+from groundwire.runtime.policies.self_approval import ApprovalSettings
 from groundwire.runtime.state import Reducer
 
 
@@ -19,6 +20,7 @@ class RuntimeParts(Struct, kw_only=True):
 
     policies: Policies = field(default_factory=Policies)
     times: LedgerTimes = field(default_factory=LedgerTimes)
+    approvals: ApprovalSettings = field(default_factory=ApprovalSettings)
     reducers: dict[str, Reducer] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)

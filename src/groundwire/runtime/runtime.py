@@ -85,7 +85,7 @@ class Runtime:
         self._background: BackgroundTools | None = None
         if parts.jobs is not None:
             self._background = BackgroundTools(parts.jobs, sessions=self._sessions, store=store, ids=self.ids)
-        self._desk = Desk(registry.version, store=store, clock=self.clock, ids=self.ids)
+        self._desk = Desk(registry, store=store, clock=self.clock, ids=self.ids, approvals=parts.approvals)
         self._threads = DaemonThreads()
         self._dispatcher = self._make_dispatcher()
         self._is_open = False
@@ -320,15 +320,23 @@ class Runtime:
         note: str = "",
         arguments: JsonObject | None = None,
         tenant: str = "default",
+        key_id: str = "",
     ) -> Confirmation:
-        """Agree to a call: the same call then passes once; with `arguments`, only with these in place of its own."""
-        await self.open()
-        return await self._decide(tenant, confirmation_id, ConfirmationStatus.APPROVED, by, note, arguments)
+        """Approve a call: the same call then passes once; with `arguments`, only with these in place of its own.
 
-    async def deny(self, confirmation_id: str, *, by: str, note: str = "", tenant: str = "default") -> Confirmation:
-        """Refuse a call: the same call is then refused until the question runs out."""
+        `key_id` is the API key with which a server was asked to decide: SelfApproval if the call is that key's own, unless
+        settings allow it.
+        """
         await self.open()
-        return await self._decide(tenant, confirmation_id, ConfirmationStatus.DENIED, by, note)
+        status = ConfirmationStatus.APPROVED
+        return await self._decide(tenant, confirmation_id, status, by, note, arguments, key_id=key_id)
+
+    async def deny(
+        self, confirmation_id: str, *, by: str, note: str = "", tenant: str = "default", key_id: str = ""
+    ) -> Confirmation:
+        """Refuse a call: the same call is then refused until the approval expires."""
+        await self.open()
+        return await self._decide(tenant, confirmation_id, ConfirmationStatus.DENIED, by, note, key_id=key_id)
 
     async def approvals(
         self,
@@ -358,11 +366,12 @@ class Runtime:
         data: JsonValue = None,
         note: str = "",
         tenant: str = "default",
+        key_id: str = "",
     ) -> None:
         """A person's word on an unknown effect: it happened (with this result), or it did not and may run again."""
         await self.open()
         result = ToolResult(ok=True, data=parse_json(encode_value(data))) if happened else None
-        await self._desk.reconcile(tenant, effect_id, result, by=by, note=note)
+        await self._desk.reconcile(tenant, effect_id, result, by=by, note=note, key_id=key_id)
         await self._flush()
 
     async def create_key(self, key: ApiKey, *, by: str) -> None:
@@ -477,8 +486,12 @@ class Runtime:
         by: str,
         note: str,
         arguments: JsonObject | None = None,
+        *,
+        key_id: str = "",
     ) -> Confirmation:
-        decided = await self._desk.decide(tenant, confirmation_id, status, by=by, note=note, arguments=arguments)
+        decided = await self._desk.decide(
+            tenant, confirmation_id, status, by=by, note=note, arguments=arguments, key_id=key_id
+        )
         await self._flush()
         return decided
 

@@ -35,7 +35,7 @@ MAX_TRIES = 50
 MAX_SURFACES = 256
 OPTIONS = frozenset(TurnOptions.__annotations__)
 _IDS = frozenset({"tenant", "run_id", "session"})
-_TEXTS = _IDS | {"request_id", "actor", "user", "organisation"}
+_TEXTS = _IDS | {"request_id", "actor", "key_id", "user", "organisation"}
 
 
 class Sessions:

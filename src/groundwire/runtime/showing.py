@@ -21,9 +21,11 @@ def show_record(record: msgspec.Struct) -> JsonObject:
     return {shown_name(name): _show_field(name, value) for name, value in asdict(record).items()}
 
 
-def show_approval(question: Confirmation, *, now: float) -> JsonObject:
-    """With whether its time has run out, which the store does not know."""
-    return {**show_record(question), "expired": question.status in _OPEN and question.expires_at <= now}
+def show_approval(approval: Confirmation, *, now: float) -> JsonObject:
+    """An approval, without its binding, which is internal, and with whether it has expired, which is not stored."""
+    shown = show_record(approval)
+    del shown["binding"]
+    return {**shown, "expired": approval.status in _OPEN and approval.expires_at <= now}
 
 
 def show_run(run: Run, *, now: float) -> JsonObject:
@@ -32,9 +34,13 @@ def show_run(run: Run, *, now: float) -> JsonObject:
 
 
 def show_trace(trace: Trace, *, now: float) -> JsonObject:
-    """A run with its entries, in the form of the canonical conversation, and its calls."""
+    """A run with its entries, in the form of the canonical conversation, each with number and time; and its calls."""
+    entries = [
+        {"seq": seq, "createdAt": to_iso(created_at), **msgspec.to_builtins(body)}
+        for (seq, created_at), body in zip(trace.places, trace.entries, strict=True)
+    ]
     calls = [show_record(call) for call in trace.calls]
-    return {"run": show_run(trace.run, now=now), "entries": msgspec.to_builtins(trace.entries), "calls": [*calls]}
+    return {"run": show_run(trace.run, now=now), "entries": [*entries], "calls": [*calls]}
 
 
 def show_audit(record: AuditRecord | UnreadableRecord) -> JsonObject:

@@ -19,6 +19,7 @@ from groundwire.contracts.intents import Intent
 from groundwire.contracts.messages import Message
 from groundwire.runtime.context_window import CONTEXT_WINDOW, context_warning
 from groundwire.runtime.forms import Form
+from groundwire.runtime.idempotency import joined
 from groundwire.runtime.policies.loops import is_empty
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class TurnOptions(TypedDict, total=False):
     tenant: str
     request_id: str
     actor: str
+    key_id: str
     user: str
     organisation: str
     supplied: Mapping[str, JsonValue]
@@ -121,6 +123,8 @@ class Turn:
         """What calls, budgets and large outputs belong to: the session, or the run where there is none."""
         self.request_id = options.get("request_id", "")
         self.actor = options.get("actor", "system")
+        self.key_id = options.get("key_id", "")
+        """The API key on whose behalf the turn runs; empty where a server was not involved."""
         self.user = options.get("user", "")
         self.organisation = options.get("organisation", "")
         self.history: Sequence[Message] = options.get("history") or ()
@@ -152,12 +156,20 @@ class Turn:
 
     @property
     def approval_binding(self) -> str:
-        """What an approval is bound to: the session, else the user, else the run. A call that has none is nobody's."""
+        """Which calls an approval is valid for, besides tool and arguments.
+
+        Always the calls of one API key, or those without one: with an approval that another key's call requested, a key
+        that may decide could approve its own call. Then the calls of the session, else of the user. A request of a key
+        that names neither is bound to the key alone, so that it passes when it is sent again; but a run that pauses
+        takes up the very call that waits, so its approval is its own.
+        """
         if self.session_id:
-            return self.session_id
+            return joined("session", self.key_id, self.session_id)
         if self.user:
-            return f"user:{self.user}"
-        return f"run:{self.run_id}" if self.run_id else ""
+            return joined("user", self.key_id, self.user)
+        if self.key_id and not self.pauses:
+            return joined("key", self.key_id)
+        return joined("run", self.key_id, self.run_id) if self.run_id else ""
 
     @property
     def must_answer(self) -> bool:

@@ -171,8 +171,17 @@ def read_query(text: str, wanted: type[Struct] | None) -> Any:
         raise _misfit(error, wanted) from None
 
 
+def needs_body(wanted: type[Struct]) -> bool:
+    """Whether a body of that type has a member that is required."""
+    return any(field.required for field in msgspec.structs.fields(wanted))
+
+
 def _fit(body: bytes, wanted: type[Struct]) -> Any:
-    value = parse_json(body)
+    """The body as that type. `refused` of the type, if it has that, are members with the reason why they are refused."""
+    value = parse_json(body) if body or needs_body(wanted) else {}
+    refused: Mapping[str, str] = getattr(wanted, "refused", {})
+    for name in refused.keys() & value.keys() if isinstance(value, dict) else ():
+        raise WireError(refused[name], path=name)
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:

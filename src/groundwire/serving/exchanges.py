@@ -41,8 +41,8 @@ class Exchange:
     """`path` is decoded by the server where it is percent-encoded, `query` is as it came."""
 
     __slots__ = (
-        "_body", "_body_timeout", "_common", "_protocol", "_recording", "_rounds", "_scope", "_secrets", "headers", "request_id",
-        "request_key", "status",
+        "_body", "_body_timeout", "_common", "_protocol", "_recording", "_rounds", "_scope", "_secrets", "headers",
+        "is_provisional", "request_id", "request_key", "status",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +63,8 @@ class Exchange:
         self._rounds = rounds
         self.headers: _Lookup = scope.headers
         self.request_id = request_id
+        self.is_provisional = False
+        """Whether the same request will be answered differently later, so that this answer is not kept for it."""
         self.request_key = ""
         """Names a request that may come again, so that what it began is not begun twice; empty for all others."""
         self.status = 0

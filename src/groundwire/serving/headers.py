@@ -2,3 +2,5 @@
 
 SESSION_HEADER = "x-groundwire-session-id"
 """The conversation that a request belongs to."""
+APPROVAL_HEADER = "x-groundwire-approval-id"
+"""The approvals that the calls of a request wait for: ids, separated by commas."""

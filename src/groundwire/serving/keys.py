@@ -42,7 +42,7 @@ _SECRET_BYTES = 32
 _KEYS_PER_PAGE = 500
 _MOST_KNOWN = 10_000
 _RETRY_SOON = 1.0
-_MASTER = Caller(tenant=DEFAULT_TENANT, key_id="master", scopes=frozenset({"admin"}))
+_MASTER = Caller(tenant=DEFAULT_TENANT, key_id="master", name="master", scopes=frozenset({"admin"}))
 _ANYBODY = Caller(tenant=DEFAULT_TENANT, key_id="", scopes=frozenset({"admin"}))
 
 Header = Callable[[str], str | None]

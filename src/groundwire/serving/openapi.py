@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from groundwire.contracts.canonical import JsonObject
-from groundwire.serving.endpoints import HEADER_PATTERN, Asked, Endpoint
+from groundwire.serving.endpoints import HEADER_PATTERN, Asked, Endpoint, needs_body
 from groundwire.serving.keys import KEY_PARAMETER
 
 ERROR: JsonObject = {
@@ -42,6 +42,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     parameters: tuple[JsonObject, ...] = ()
     body: JsonObject | None = None
     body_media: str = "application/json"
+    needs_body: bool = True
     answers: Mapping[int, Mapping[str, JsonObject]] = {}
     request_id_header: str = "x-request-id"
     needs_key: bool = True
@@ -62,6 +63,7 @@ def operation_of(endpoint: Endpoint) -> Operation:
         tag=endpoint.tag,
         parameters=(*_query(endpoint.query), *map(_header, endpoint.headers.items())),
         body=endpoint.body_schema or (_struct(endpoint.body) if endpoint.body is not None else None),
+        needs_body=endpoint.body is None or needs_body(endpoint.body),
         answers=answers,
         needs_key=endpoint.scope is not None,
     )
@@ -124,7 +126,8 @@ def _described(operation: Operation, components: JsonObject) -> JsonObject:
         described["security"] = []
     if operation.body is not None:
         schema = _hoisted(operation.body, operation.name, components)
-        described["requestBody"] = {"required": True, "content": {operation.body_media: {"schema": schema}}}
+        content: JsonObject = {operation.body_media: {"schema": schema}}
+        described["requestBody"] = {"required": operation.needs_body, "content": content}
     return described
 
 

@@ -326,7 +326,7 @@ async def decide_effect(
 
 
 async def create_confirmation(transaction: Transaction, confirmation: Confirmation) -> Confirmation:
-    binding = (confirmation.tenant, confirmation.session_id, confirmation.tool, confirmation.input_digest)
+    binding = (confirmation.tenant, confirmation.binding, confirmation.tool, confirmation.input_digest)
     for _ in range(_TRIES):
         await transaction.change(sql.RETIRE_CONFIRMATION, *binding, confirmation.created_at)
         if await transaction.change(sql.INSERT_CONFIRMATION, *confirmation_values(confirmation), True):
@@ -341,10 +341,11 @@ async def edit_confirmation(transaction: Transaction, tenant: str, confirmation_
     """Let a question be about other arguments; it is then the only one of that binding."""
     rows = await transaction.fetch(sql.SELECT_CONFIRMATION, tenant, confirmation_id)
     asked = confirmation_of(rows[0])
-    binding = (tenant, asked.session_id, asked.tool, instead.input_digest)
+    binding = (tenant, asked.binding, asked.tool, instead.input_digest)
     await transaction.change(sql.RETIRE_OTHERS, *binding, confirmation_id)
     arguments = dump_json(instead.arguments).decode()
-    await transaction.change(sql.EDIT_CONFIRMATION, tenant, confirmation_id, instead.input_digest, arguments)
+    edit = (instead.input_digest, arguments, instead.question)
+    await transaction.change(sql.EDIT_CONFIRMATION, tenant, confirmation_id, *edit)
 
 
 async def create_session(transaction: Transaction, session: Session) -> Session:

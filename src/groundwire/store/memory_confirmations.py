@@ -19,14 +19,14 @@ class MemoryConfirmations:
         self._questions: dict[tuple[str, str, str, str], str] = {}
 
     async def find_confirmation(
-        self, tenant: str, session_id: str, tool: str, input_digest: str, *, now: float
+        self, tenant: str, binding: str, tool: str, input_digest: str, *, now: float
     ) -> Confirmation | None:
         # The same question is not asked twice while it is open, so only the newest can be.
-        found = self._confirmations.get(self._questions.get((tenant, session_id, tool, input_digest), ""))
+        found = self._confirmations.get(self._questions.get((tenant, binding, tool, input_digest), ""))
         return found if found is not None and is_open(found, now) else None
 
     async def create_confirmation(self, confirmation: Confirmation) -> Confirmation:
-        question = (confirmation.tenant, confirmation.session_id, confirmation.tool, confirmation.input_digest)
+        question = (confirmation.tenant, confirmation.binding, confirmation.tool, confirmation.input_digest)
         found = await self.find_confirmation(*question, now=confirmation.created_at)
         if found is not None:
             return found
@@ -59,9 +59,13 @@ class MemoryConfirmations:
         decided = msgspec.structs.replace(found, status=status, decided_at=now, decided_by=by, note=note)
         if instead is not None:
             decided = msgspec.structs.replace(
-                decided, arguments=instead.arguments, input_digest=instead.input_digest, edited=True
+                decided,
+                arguments=instead.arguments,
+                input_digest=instead.input_digest,
+                question=instead.question,
+                edited=True,
             )
-            binding = (tenant, found.session_id, found.tool)
+            binding = (tenant, found.binding, found.tool)
             self._questions.pop((*binding, found.input_digest), None)  # nobody agreed to the original arguments
             self._questions[*binding, instead.input_digest] = confirmation_id
         self._confirmations[confirmation_id] = decided

@@ -87,6 +87,8 @@ def confirmation_values(confirmation: Confirmation) -> tuple[object, ...]:
     values[CONFIRMATION_FIELDS.index("status")] = confirmation.status.value
     values[CONFIRMATION_FIELDS.index("arguments")] = dump_json(confirmation.arguments).decode()
     values[CONFIRMATION_FIELDS.index("supplied")] = dump_json(list(confirmation.supplied)).decode()
+    values[CONFIRMATION_FIELDS.index("argument_schema")] = dump_json(confirmation.argument_schema).decode()
+    values[CONFIRMATION_FIELDS.index("evidence")] = _evidence_text(confirmation.evidence)
     return tuple(values)
 
 
@@ -94,7 +96,10 @@ def confirmation_of(row: Row) -> Confirmation:
     fields: dict[str, Any] = dict(zip(CONFIRMATION_FIELDS, row, strict=True))
     fields["status"] = ConfirmationStatus(fields["status"])
     fields["arguments"] = parse_json(fields["arguments"])
+    fields["edited"] = bool(fields["edited"])  # SQLite stores booleans as 0 and 1
     fields["supplied"] = msgspec.json.decode(fields["supplied"], type=tuple[str, ...])
+    fields["argument_schema"] = parse_json(fields["argument_schema"])
+    fields["evidence"] = msgspec.json.decode(fields["evidence"], type=tuple[Evidence, ...])
     return Confirmation(**fields)
 
 

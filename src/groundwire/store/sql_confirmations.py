@@ -13,9 +13,9 @@ class SqlConfirmations(SqlAccess):
     """The port `ConfirmationStore`."""
 
     async def find_confirmation(
-        self, tenant: str, session_id: str, tool: str, input_digest: str, *, now: float
+        self, tenant: str, binding: str, tool: str, input_digest: str, *, now: float
     ) -> Confirmation | None:
-        rows = await self._reader.fetch(sql.FIND_CONFIRMATION, tenant, session_id, tool, input_digest, now)
+        rows = await self._reader.fetch(sql.FIND_CONFIRMATION, tenant, binding, tool, input_digest, now)
         return confirmation_of(rows[0]) if rows else None
 
     async def create_confirmation(self, confirmation: Confirmation) -> Confirmation:

@@ -136,7 +136,7 @@ SAVE_BLOB = (
 SELECT_BLOB = "SELECT body FROM blobs WHERE tenant = $1 AND session_id = $2 AND ref = $3"
 
 # Confirmations
-_BINDING = "tenant = $1 AND session_id = $2 AND tool = $3 AND input_digest = $4 AND is_current"
+_BINDING = "tenant = $1 AND binding = $2 AND tool = $3 AND input_digest = $4 AND is_current"
 INSERT_CONFIRMATION = _insert("confirmations", (*CONFIRMATION_FIELDS, "is_current")) + " ON CONFLICT DO NOTHING"
 RETIRE_CONFIRMATION = f"UPDATE confirmations SET is_current = FALSE WHERE {_BINDING} AND expires_at <= $5"
 FIND_CONFIRMATION = f"SELECT {_CONFIRMATION} FROM confirmations WHERE {_BINDING} AND expires_at > $5"
@@ -147,7 +147,7 @@ DECIDE_CONFIRMATION = (
 )
 RETIRE_OTHERS = f"UPDATE confirmations SET is_current = FALSE WHERE {_BINDING} AND confirmation_id <> $5"
 EDIT_CONFIRMATION = (
-    "UPDATE confirmations SET input_digest = $3, arguments = $4, edited = TRUE"
+    "UPDATE confirmations SET input_digest = $3, arguments = $4, question = $5, edited = TRUE"
     " WHERE tenant = $1 AND confirmation_id = $2"
 )
 SPEND_CONFIRMATION = (

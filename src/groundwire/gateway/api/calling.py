@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import NotFound, WireError
-from groundwire.contracts.results import encode_result
+from groundwire.contracts.results import ConfirmationNotice, encode_result
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
 from groundwire.runtime.runtime import Runtime
@@ -17,7 +17,7 @@ from groundwire.runtime.sessions import MAX_ID_CHARS, is_id
 from groundwire.runtime.turns import TurnOptions
 from groundwire.serving.answers import JSON
 from groundwire.serving.endpoints import HEADER_PATTERN, Asked, Endpoint
-from groundwire.serving.headers import SESSION_HEADER
+from groundwire.serving.headers import APPROVAL_HEADER, SESSION_HEADER
 
 CALL = "x-groundwire-call-id"
 KEY = "idempotency-key"
@@ -57,11 +57,14 @@ class Calling:
             **_options(asked, wanted),
         )
         headers = {CALL: result.meta.call_id} if is_id(result.meta.call_id) and result.meta.call_id.isascii() else {}
+        if isinstance(result.meta.confirmation, ConfirmationNotice):
+            headers[APPROVAL_HEADER] = result.meta.confirmation.id
         return Response(encode_result(result), 200, headers, JSON)
 
 
 def _options(asked: Asked, wanted: Wanted) -> TurnOptions:
     options: TurnOptions = {"tenant": asked.tenant, "mode": wanted.mode, "profile": wanted.profile}
+    options["key_id"] = asked.caller.owner_id
     session = _header(asked, SESSION_HEADER)
     if session is not None:
         options["session"] = session

@@ -1,6 +1,9 @@
-"""What people decide: calls that wait for an agreement, and effects of which nobody knows whether they happened."""
+"""Decisions of people: approvals of calls, and effects with an unknown outcome.
 
-from typing import Annotated, Literal
+A decision is recorded under the name of the key with which it was made; a request cannot name anybody else.
+"""
+
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -15,8 +18,10 @@ from groundwire.runtime.showing import show_approval, show_record
 from groundwire.serving.endpoints import Asked, Endpoint
 from groundwire.serving.paging import Before, Limit, cursor_of, page, wanted_id
 
-By = Annotated[str, Meta(min_length=1, max_length=schemas.MOST_BY, description="Who decides: a name or an id.")]
 Note = Annotated[str, Meta(max_length=schemas.MOST_NOTE, description="Why, for the record.")]
+
+
+_REFUSED = {"by": "is not accepted: a decision is recorded under the name of the key that it is made with"}
 
 
 class ApprovalsQuery(Struct, frozen=True, kw_only=True):
@@ -32,23 +37,23 @@ class EffectsQuery(Struct, frozen=True, kw_only=True):
 
 
 class Agreed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """With `arguments`, the call is agreed to with these in place of its own."""
+    """With `arguments`, the call is approved with these in place of its own."""
 
-    by: By
+    refused: ClassVar = _REFUSED
     note: Note = ""
     arguments: dict[str, JsonValue] | None = None
 
 
 class Denied(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    by: By
+    refused: ClassVar = _REFUSED
     note: Note = ""
 
 
 class Reconciled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`result` is the call's data from now on, and belongs to what happened."""
 
+    refused: ClassVar = _REFUSED
     happened: bool
-    by: By
     note: Note = ""
     result: JsonValue | UnsetType = UNSET
 
@@ -79,21 +84,24 @@ class Decisions:
         body: Agreed = asked.body
         decided = await self._runtime.approve(
             wanted_id(asked.place("approvalId"), "approval"),
-            by=_signed(asked, body.by),
+            by=asked.caller.name,
             note=storable(body.note),
             arguments=body.arguments,
             tenant=asked.tenant,
+            key_id=asked.caller.key_id,
         )
         return self._show(decided)
 
     async def deny(self, asked: Asked) -> JsonObject:
         body: Denied = asked.body
-        approval_id = wanted_id(asked.place("approvalId"), "approval")
-        return self._show(
-            await self._runtime.deny(
-                approval_id, by=_signed(asked, body.by), note=storable(body.note), tenant=asked.tenant
-            )
+        decided = await self._runtime.deny(
+            wanted_id(asked.place("approvalId"), "approval"),
+            by=asked.caller.name,
+            note=storable(body.note),
+            tenant=asked.tenant,
+            key_id=asked.caller.key_id,
         )
+        return self._show(decided)
 
     async def list_effects(self, asked: Asked) -> JsonObject:
         query: EffectsQuery = asked.query
@@ -121,21 +129,16 @@ class Decisions:
         await self._runtime.reconcile(
             effect_id,
             happened=body.happened,
-            by=_signed(asked, body.by),
+            by=asked.caller.name,
             data=None if body.result is UNSET else body.result,
             note=storable(body.note),
             tenant=asked.tenant,
+            key_id=asked.caller.key_id,
         )
         return {"effectId": effect_id, "status": "settled" if body.happened else "released"}
 
     def _show(self, question: Confirmation) -> JsonObject:
         return show_approval(question, now=self._runtime.clock.now())
-
-
-def _signed(asked: Asked, by: str) -> str:
-    """Who decides, as they call themselves, and the key that they did it with."""
-    key_id = asked.caller.key_id
-    return f"{storable(by)} ({key_id})" if key_id else storable(by)
 
 
 _APPROVALS = Resource(tag="approvals", key="approvalId", shape=schemas.APPROVAL)
@@ -144,15 +147,17 @@ _EFFECTS = Resource(tag="effects", key="effectId", shape=schemas.EFFECT)
 
 def decision_endpoints(runtime: Runtime) -> list[Endpoint]:
     decisions = Decisions(runtime)
-    waiting = "Calls that wait for a person, or were decided, the newest first."
+    waiting = "Approvals that calls have requested, the newest first."
     effects = "Effects of actions, the newest first. Those that are unknown wait for a decision."
     deciding = "Decide an unknown effect: it happened and is settled, or it did not and may run again."
     return [
         _APPROVALS.list_all("listApprovals", waiting, decisions.list_approvals, ApprovalsQuery),
-        _APPROVALS.show_one("showApproval", "A question to a person.", decisions.show_approval),
-        _APPROVALS.act_on(
-            "approve", "Agree to a call: the same call then passes once.", decisions.approve, body=Agreed
+        _APPROVALS.show_one(
+            "showApproval",
+            "An approval: what was requested, by which call, and what was decided.",
+            decisions.show_approval,
         ),
+        _APPROVALS.act_on("approve", "Approve a call: the same call then passes once.", decisions.approve, body=Agreed),
         _APPROVALS.act_on("deny", "Refuse a call.", decisions.deny, body=Denied),
         _EFFECTS.list_all("listEffects", effects, decisions.list_effects, EffectsQuery),
         _EFFECTS.show_one("showEffect", "An effect of an action.", decisions.show_effect),

@@ -46,10 +46,11 @@ class Resource(Struct, frozen=True, kw_only=True):
         body_schema: JsonObject | None = None,
         shape: JsonObject | None = None,
     ) -> Endpoint:
-        """409 where somebody has done it before. `action` is the last part of the path where it is not `name`."""
+        """An action on one of them; 409 if it was already done. `action` is the last part of the path if not `name`."""
         endpoint = self._endpoint(name, summary, handler, f"/{{{self.key}}}/{action or name}")
         answers = {200: shape or self.shape}
-        return replace(endpoint, method="POST", body=body, body_schema=body_schema, answers=answers, errors=(404, 409))
+        endpoint = replace(endpoint, method="POST", scope="decide", errors=(404, 409))
+        return replace(endpoint, body=body, body_schema=body_schema, answers=answers)
 
     def _endpoint(self, name: str, summary: str, handler: Handler, path: str = "") -> Endpoint:
         return Endpoint(
@@ -59,6 +60,6 @@ class Resource(Struct, frozen=True, kw_only=True):
             summary=summary,
             tag=self.tag,
             handler=handler,
-            scope="api",
+            scope="view",
             errors=(404,),
         )

@@ -52,21 +52,17 @@ class Runs:
 
     async def resume(self, asked: Asked) -> JsonObject:
         note = "" if asked.body is None else storable(asked.body.note)
-        run = await self._actions.request_resume(_run_id(asked), by=_by(asked), note=note, tenant=asked.tenant)
+        run = await self._actions.request_resume(_run_id(asked), by=asked.caller.name, note=note, tenant=asked.tenant)
         return show_run(run, now=self._runtime.clock.now())
 
     async def cancel(self, asked: Asked) -> JsonObject:
         note = "" if asked.body is None else storable(asked.body.note)
-        run = await self._actions.cancel(_run_id(asked), by=_by(asked), note=note, tenant=asked.tenant)
+        run = await self._actions.cancel(_run_id(asked), by=asked.caller.name, note=note, tenant=asked.tenant)
         return show_run(run, now=self._runtime.clock.now())
 
 
 def _run_id(asked: Asked) -> str:
     return wanted_id(asked.place("runId"), "run")
-
-
-def _by(asked: Asked) -> str:
-    return asked.caller.key_id or "local"
 
 
 _RUNS = Resource(tag="runs", key="runId", shape=schemas.RUN)

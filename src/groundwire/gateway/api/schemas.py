@@ -11,7 +11,6 @@ from groundwire.contracts.schemas import ENVELOPE as ENVELOPE_NAME
 from groundwire.contracts.schemas import load
 from groundwire.runtime.showing import is_time, shown_name
 
-MOST_BY = 256
 MOST_NOTE = 10_000
 _TIME: JsonObject = {"type": ["string", "null"], "format": "date-time"}
 
@@ -21,9 +20,9 @@ def _object(properties: JsonObject, *, closed: bool = True) -> JsonObject:
     return {**shape, "additionalProperties": False} if closed else shape
 
 
-def _record(kind: type[msgspec.Struct], **more: Any) -> JsonObject:
+def _record(kind: type[msgspec.Struct], *, without: str = "", **more: Any) -> JsonObject:
     """What `show_record` makes of a struct."""
-    fields = msgspec.structs.fields(kind)
+    fields = [field for field in msgspec.structs.fields(kind) if field.name != without]
     return _object({shown_name(field.name): _field(field.name, field.type) for field in fields} | more)
 
 
@@ -49,12 +48,12 @@ def _inline(schema: JsonObject) -> JsonObject:
 RUN = _record(runs.Run, status={"enum": [status.value for status in runs.RunStatus]})
 CALL = _record(records.CallRecord)
 SESSION = _record(records.Session)
-APPROVAL = _record(records.Confirmation, expired={"type": "boolean"})
+APPROVAL = _record(records.Confirmation, without="binding", expired={"type": "boolean"})
 EFFECT = _record(records.Effect)
 JOB = _record(jobs.Job)
 TRACE = _object({
     "run": RUN,
-    "entries": {"type": "array", "items": {"type": "object", "required": ["kind"]}},
+    "entries": {"type": "array", "items": _object({"seq": {"type": "integer"}, "createdAt": _TIME, "kind": {"type": "string"}}, closed=False)},
     "calls": {"type": "array", "items": CALL},
 })  # fmt: skip
 DECIDED = _object({"effectId": {"type": "string"}, "status": {"enum": ["settled", "released"]}})
@@ -79,11 +78,8 @@ AUDIT_RECORD = _object({
     "tool_name": {"type": "string"},
     "success": {"type": "boolean"},
 })  # fmt: skip
-_DECISION: JsonObject = {
-    "by": {"type": "string", "minLength": 1, "maxLength": MOST_BY},
-    "note": {"type": "string", "maxLength": MOST_NOTE},
-}
-_WHEN: JsonObject = {"required": ["happened", "by"], "type": "object", "additionalProperties": False}
+_DECISION: JsonObject = {"note": {"type": "string", "maxLength": MOST_NOTE}}
+_WHEN: JsonObject = {"required": ["happened"], "type": "object", "additionalProperties": False}
 RECONCILED: JsonObject = {
     "oneOf": [
         {**_WHEN, "properties": {"happened": {"const": True}, **_DECISION, "result": {}}},

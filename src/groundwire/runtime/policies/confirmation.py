@@ -1,38 +1,103 @@
-"""Confirmation: whether a person has agreed to exactly this call."""
+"""Confirmation: whether a person has approved exactly this call, and the sentence that they read before deciding.
 
-from groundwire.contracts.canonical import JsonObject, dump_json
+The sentence is built here from the tool's template and the arguments as they were parsed. A model contributes nothing to
+it but values of arguments, which are marked as such.
+"""
+
+import re
+
+from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json
 from groundwire.contracts.decisions import ALLOW, Allow, Confirm, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.records import Confirmation, ConfirmationStatus
+from groundwire.contracts.texts import visible
+from groundwire.contracts.tools import ToolSpec
+from groundwire.registry.approval_texts import parse_approval_text
 
 QUESTION_CHARS = 2_000
+MAX_LISTED = 50
+"""So many arguments are listed, those that the schema declares first: a model may invent others without end."""
+_LEAST_ROOM = 40
+_NAME_CHARS = 60
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:/+#-]{0,63}")
+"""Text that needs no quotes: it cannot be read as part of the sentence around it."""
 
 
-def is_agreed(name: str, arguments: JsonObject, answer: Confirmation | None) -> Allow | Deny | Confirm:
+def is_agreed(spec: ToolSpec, arguments: JsonObject, answer: Confirmation | None) -> Allow | Deny | Confirm:
     if answer is None or answer.status is ConfirmationStatus.PENDING:
-        return Confirm(question=ask(name, arguments) if answer is None else answer.question)
+        return Confirm(question=describe_call(spec, arguments) if answer is None else answer.question)
     if answer.status is ConfirmationStatus.DENIED:
         why = f' They said: "{answer.note}".' if answer.note else ""
         return Deny(
             type=ErrorType.CONFIRMATION_REQUIRED,
             detail=ErrorDetail.DENIED,
-            message=f"A person decided against {name} with these arguments.{why} Do not call it again unchanged.",
+            message=f"A person decided against {spec.wire_name} with these arguments.{why} Do not call it again unchanged.",
             operator=f"denied by {answer.decided_by}",
         )
     return ALLOW
 
 
-def ask(name: str, arguments: JsonObject) -> str:
-    """The question, from the arguments as they were read. Every one of them shows, however long another is."""
-    whole = dump_json(arguments).decode()
+def describe_call(spec: ToolSpec, arguments: JsonObject) -> str:
+    """The sentence for an approval: from the tool's `approvalText`, else from names and values.
+
+    Every declared argument shows, however long another is, also those that a template leaves out.
+    """
+    pairs = _template(spec)
+    if pairs:
+        return _fill_in(pairs, spec, arguments)
+    whole = visible(dump_json(arguments).decode())
     if len(whole) <= QUESTION_CHARS:
-        return f"Run {name} with {whole}?"
-    room = max(QUESTION_CHARS // max(len(arguments), 1), 40)
-    parts = [f"{key} = {_clip(dump_json(value).decode(), room)}" for key, value in sorted(arguments.items())]
-    return f"Run {name} with {'; '.join(parts)}?"
+        return f"Run {spec.wire_name} with {whole}?"
+    return f"Run {spec.wire_name} with {_list_arguments(spec, arguments, QUESTION_CHARS)}?"
 
 
-def _clip(text: str, room: int) -> str:
+def _template(spec: ToolSpec) -> tuple[tuple[str, str], ...]:
+    try:
+        return parse_approval_text(spec.approval_text)
+    except ValueError:  # checked when the tool is built; an artifact may have been edited since
+        return ()
+
+
+def _fill_in(pairs: tuple[tuple[str, str], ...], spec: ToolSpec, arguments: JsonObject) -> str:
+    named = {name for _, name in pairs if name}
+    room = max(QUESTION_CHARS // 2 // max(len(named), 1), _LEAST_ROOM)
+    sentence = "".join(f"{literal}{_value(arguments, name, room)}" for literal, name in pairs)
+    others = {
+        name: value for name, value in arguments.items() if name not in named and name not in spec.policy.supplied
+    }
+    if not others:
+        return sentence
+    return f"{sentence} (with {_list_arguments(spec, others, QUESTION_CHARS // 2)})"
+
+
+def _value(arguments: JsonObject, name: str, room: int) -> str:
+    if not name:
+        return ""
+    if name not in arguments:
+        return "(not given)"
+    value = arguments[name]
+    if isinstance(value, str) and _WORD.fullmatch(value):
+        return value
+    return _show(value, room)
+
+
+def _list_arguments(spec: ToolSpec, arguments: JsonObject, room: int) -> str:
+    declared = spec.parameters.get("properties")
+    known = declared if isinstance(declared, dict) else {}
+    names = sorted(arguments, key=lambda name: (name not in known, name))
+    each = max(room // max(len(names), 1), _LEAST_ROOM)
+    parts = [f"{_name(name)} = {_show(arguments[name], each)}" for name in names[:MAX_LISTED]]
+    if len(names) > MAX_LISTED:
+        parts.append(f"and {len(names) - MAX_LISTED} more")
+    return "; ".join(parts)
+
+
+def _name(name: str) -> str:
+    return name if _WORD.fullmatch(name) else _show(name, _NAME_CHARS)
+
+
+def _show(value: JsonValue, room: int) -> str:
+    text = visible(dump_json(value).decode())
     return text if len(text) <= room else f"{text[:room]}… ({len(text)} characters)"
 
 

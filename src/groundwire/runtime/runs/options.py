@@ -36,7 +36,8 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     """`approvals`: a call that needs a person's agreement pauses the run, or is answered to the model as refused.
 
     `client_tools` are offered beside the runtime's own, but the caller carries out what is called of them: the run ends
-    there. `notices`: a run that ends without text gets a sentence of ours that says why.
+    there. `notices`: a run that ends without text gets a sentence of ours that says why. `key_id` is the API key that
+    started the run: its calls count as calls of that key, also when another process resumes it.
     """
 
     model: str
@@ -58,6 +59,7 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     profile: str = ""
     request_id: str = ""
     actor: str = ""
+    key_id: str = ""
     user: str = ""
     organisation: str = ""
     supplied: JsonObject = field(default_factory=dict)
@@ -75,6 +77,8 @@ class RunOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             options["request_id"] = self.request_id
         if self.actor:
             options["actor"] = self.actor
+        if self.key_id:
+            options["key_id"] = self.key_id
         if self.user:
             options["user"] = self.user
         if self.organisation:

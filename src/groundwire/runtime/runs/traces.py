@@ -54,11 +54,12 @@ class Step(Struct, frozen=True, kw_only=True):
 class Trace(Struct, frozen=True, kw_only=True):
     """`calls` are the stored calls of the run, those that its tools made too, in the order in which they ended.
 
-    `earlier` is what was said in the session before it.
+    `places` are the number and the time of each entry. `earlier` is what was said in the session before it.
     """
 
     run: Run
     entries: tuple[RunBody, ...]
+    places: tuple[tuple[int, float], ...] = ()
     calls: tuple[CallRecord, ...] = ()
     earlier: tuple[Item, ...] = ()
 
@@ -94,7 +95,12 @@ async def read_trace(store: Store, tenant: str, run_id: str) -> Trace:
 
 
 def trace_of(run: Run, entries: Sequence[RunEntry], calls: Sequence[CallRecord] = ()) -> Trace:
-    return Trace(run=run, entries=tuple(decode_entry(entry.body) for entry in entries), calls=tuple(calls))
+    return Trace(
+        run=run,
+        entries=tuple(decode_entry(entry.body) for entry in entries),
+        places=tuple((entry.seq, entry.created_at) for entry in entries),
+        calls=tuple(calls),
+    )
 
 
 def _steps(entries: Sequence[RunBody]) -> Iterator[Step]:
