@@ -85,6 +85,8 @@ def extreme_ratio(context: AttackContext) -> Outcome:
         if accepted:
             shown = "no response" if accepted[0] is None else f"status {accepted[0].status}"
             faults.append(f"{encoding}, ratio {len(plain) // len(body)}: {len(accepted)} of {BODIES} got {shown}")
+        if faults:
+            break
     return conclude(faults, f"ratios from {len(plain) // len(once)} are refused; memory at most {memory} MB")
 
 

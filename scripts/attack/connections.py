@@ -13,7 +13,7 @@ from scripts.attack.project import Project, Server, Tool
 SOCKETS = 10_000
 SAMPLE_SOCKETS = 1_000
 SPARE_FILES = 200
-PATIENCE = 45.0
+PATIENCE = 40.0
 """Seconds after which connections that never sent a whole request must be closed."""
 BEGINNINGS = (b"", b"G", b"P", b"PRI * HT", b"GET / HTTP/1.1\r\nhost: x\r\n")
 """What is sent of a request. The second and later ones may be HTTP/1 or the beginning of HTTP/2."""

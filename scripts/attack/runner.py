@@ -56,24 +56,26 @@ def run_attacks(
     begin: Callable[[int, Attack], None],
     end: Callable[[int, Finished], None],
 ) -> list[Finished]:
-    """Run all attacks. Those that find no time left did not run, which is an error."""
+    """Run all attacks. One that the end of the whole run cuts short, or that comes after it, is an error."""
     deadline = time.monotonic() + options.total_seconds
     finished = []
     for number, attack in enumerate(attacks, 1):
         begin(number, attack)
         started = time.monotonic()
-        limit = min(attack.seconds, deadline - started)
-        if limit <= 0:
-            message = f"did not run: the {options.total_seconds:.0f} s of the whole run are over"
+        left = deadline - started
+        outcome = _run_one(attack, options, min(attack.seconds, left)) if left > 0 else None
+        if outcome is None and left < attack.seconds:  # not its own limit, so it says nothing about the defence
+            message = f"not finished: the {options.total_seconds:.0f} s of the whole run are over"
             outcome = Outcome(status="error", happened=message)
-        else:
-            outcome = _run_one(attack, options, limit)
+        elif outcome is None:
+            outcome = Outcome(status="not held", happened=f"no result within {attack.seconds:.0f} s")
         finished.append(Finished(attack=attack, outcome=outcome, seconds=time.monotonic() - started))
         end(number, finished[-1])
     return finished
 
 
-def _run_one(attack: Attack, options: RunOptions, limit: float) -> Outcome:
+def _run_one(attack: Attack, options: RunOptions, limit: float) -> Outcome | None:
+    """The outcome of an attack; None if there is none in time."""
     folder = Path(tempfile.mkdtemp(prefix="groundwire-attack-"))
     processes = multiprocessing.get_context("fork")  # attacks are functions, which only a fork can pass on
     receiver, sender = processes.Pipe(duplex=False)
@@ -82,7 +84,7 @@ def _run_one(attack: Attack, options: RunOptions, limit: float) -> Outcome:
     sender.close()
     try:
         if not receiver.poll(limit):
-            return Outcome(status="not held", happened=f"no result within {limit:.0f} s")
+            return None
         result: Outcome = receiver.recv()
         return result
     except EOFError:

@@ -12,6 +12,7 @@ from scripts.attack.project import Project, Server, Tool
 DEATHS = 5
 BACK_SECONDS = 10.0
 """Time for a new worker, waits between attempts included."""
+STOP_SECONDS = 8.0
 MAX_GAP = 3.0
 """Seconds that may pass without a health check that succeeds while another worker serves."""
 
@@ -129,8 +130,8 @@ def child_of_a_handler(context: AttackContext) -> Outcome:
         pid = (server.call(name).json().get("data") or {}).get("pid")
         if not isinstance(pid, int):
             raise SetupError(f"the tool {name} did not start a child")
-        if not server.terminate(10):
-            faults.append(f"with a {name} child, the server does not stop within 10 s")
+        if not server.terminate(STOP_SECONDS):
+            faults.append(f"with a {name} child, the server does not stop within {STOP_SECONDS:.0f} s")
         elif not wait_until(lambda: not is_alive(pid), 2):  # noqa: B023 - used within the loop
             faults.append(f"a {name} child outlives the server")
         server.kill()

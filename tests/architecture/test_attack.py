@@ -81,6 +81,20 @@ def test_results_are_one_json_object_with_the_progress_elsewhere(tmp_path):
     assert "[2/2] break_down" in done.stderr
 
 
+def test_an_attack_that_the_end_of_the_run_cuts_short_proves_nothing(tmp_path):
+    code = (
+        "from attack_child import ATTACKS\n"
+        "from scripts.attack.runner import RunOptions, run_attacks\n"
+        "options = RunOptions(groundwire='', seed=1, total_seconds=1)\n"
+        "ignore = lambda number, subject: None\n"
+        "print(*(done.outcome.status for done in run_attacks(ATTACKS[-1:] * 2, options, ignore, ignore)))\n"
+    )
+    variables = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{CHILD.parent}"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["error", "error"]
+
+
 def test_attacks_without_time_left_are_reported_as_not_run():
     told = []
     attack = Attack(name="late", aim="To be late.", run=lambda context: conclude([], ""), seconds=5, usual_seconds=1)
