@@ -107,6 +107,6 @@ ATTACKS = (
         aim=f"{SOCKETS} connections send nothing, one byte or half a request, and stay.",
         run=silent_sockets,
         seconds=90,
-        usual_seconds=25,
+        usual_seconds=20,
     ),
 )
