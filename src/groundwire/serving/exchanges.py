@@ -42,7 +42,7 @@ class Exchange:
 
     __slots__ = (
         "_body", "_body_timeout", "_common", "_protocol", "_recording", "_rounds", "_scope", "_secrets", "headers", "request_id",
-        "request_key", "status",
+        "request_key", "status", "tenant",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +63,8 @@ class Exchange:
         self._rounds = rounds
         self.headers: _Lookup = scope.headers
         self.request_id = request_id
+        self.tenant = ""
+        """Whose request it is, once its key is known."""
         self.request_key = ""
         """Names a request that may come again, so that what it began is not begun twice; empty for all others."""
         self.status = 0

@@ -1,4 +1,6 @@
-"""Names of headers that every door knows. Knows no server, so that a door may be served by any."""
+"""Names in requests that every endpoint knows. Independent of the server, so that any may serve them."""
 
 SESSION_HEADER = "x-groundwire-session-id"
 """The conversation that a request belongs to."""
+TENANT = "tenant"
+"""Where an ASGI endpoint notes, in the state of a request, whose request it is."""

@@ -8,9 +8,10 @@ from groundwire.contracts.records import CallRecord
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
 from groundwire.gateway.api.resources import Resource
+from groundwire.gateway.api.visibility import show_run
 from groundwire.runtime.runs.traces import read_trace
 from groundwire.runtime.runtime import Runtime
-from groundwire.runtime.showing import show_record, show_trace
+from groundwire.runtime.showing import show_record
 from groundwire.serving.endpoints import Asked, Endpoint
 from groundwire.serving.paging import Before, Limit, PageQuery, SessionFilter, cursor_of, page, wanted_id
 
@@ -99,7 +100,7 @@ class Records:
 
     async def show_run(self, asked: Asked) -> JsonObject:
         run_id = wanted_id(asked.place("runId"), "run")
-        return show_trace(await read_trace(self._store, asked.tenant, run_id))
+        return show_run(await read_trace(self._store, asked.tenant, run_id), asked.caller)
 
 
 def _filter(value: str | None) -> str | None:
