@@ -211,6 +211,14 @@ async def test_a_real_server_writes_no_key_to_its_output(tmp_path):
                 assert (called.json()["error"]["type"], key in called.text) == (error, False)
             for path in ("/api/effects", "/api/audit", "/api/calls", "/metrics"):
                 assert key not in (await client.get(path)).text
+            for secret in (own, key):
+                called = await client.post("/api/calls", json={"tool": secret, "arguments": {}})
+                assert (called.json()["error"]["detail"], secret in called.json()["error"]["message"]) == (
+                    "UNKNOWN_TOOL",
+                    False,
+                )
+            metrics = (await client.get("/metrics")).text
+            assert [secret for secret in (own, key) if secret in metrics] == []
         async with asyncio.timeout(60):
             while output.read_bytes().count(b'"name": "execute_tool') < 2:  # noqa: ASYNC110 - another process writes them
                 await asyncio.sleep(0.05)

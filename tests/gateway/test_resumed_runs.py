@@ -133,14 +133,19 @@ async def test_a_run_killed_in_its_handler_is_interrupted_then_resumed_and_its_e
             body = {"model": "gemini-3-flash", "messages": [{"role": "user", "content": "Wait."}]}
             asking = asyncio.create_task(post(url, "/v1/chat/completions", body, **{"x-groundwire-tools": "wait"}))
             runs = await poll(url, "/api/runs", lambda body: body["items"] and done(project))
-            assert runs["items"][0]["status"] == "running"
+            run_id = runs["items"][0]["runId"]
+            running = await poll(url, f"/api/runs/{run_id}", lambda body: True)
+            assert (running["run"]["status"], running["openCalls"][0]["name"]) == ("running", "wait")
             kill()
             with pytest.raises(httpx.TransportError):
                 await asking
         async with served(store, upstream, project) as (url, _):
-            run_id = runs["items"][0]["runId"]
             ended = await poll(url, f"/api/runs/{run_id}", lambda body: body["run"]["status"] == "ended")
-    assert (ended["run"]["outcome"], ended["run"]["text"]) == ("completed", "It may have happened.")
+    assert (ended["openCalls"], ended["run"]["outcome"], ended["run"]["text"]) == (
+        [],
+        "completed",
+        "It may have happened.",
+    )
     assert ended["calls"][0]["result"]["error"]["type"] == "OUTCOME_UNKNOWN"
     assert done(project) == ["wait"]
 

@@ -14,6 +14,7 @@ from groundwire.runtime.policies.access import Mask
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.turns import TurnOptions
 from groundwire.serving.answers import NoSuchPath, error_answer
+from groundwire.serving.headers import TENANT
 from groundwire.serving.keys import KeyRing
 from groundwire.serving.openapi import Operation
 
@@ -78,6 +79,7 @@ class McpRoute:
         request = Request(scope, receive)
         try:
             caller = await self._keys.authenticate(request.headers.get, request.url.query)
+            scope["state"][TENANT] = caller.tenant
             caller.check_scope("tools")
             await self._keys.admit(caller)
             door = self._door or await self._open()

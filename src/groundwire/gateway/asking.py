@@ -128,7 +128,7 @@ class ModelDoor:
         except ClientGone:
             raise
         except GroundwireError as error:
-            self._count_failure(error)
+            self._count_failure(error, exchange.tenant)
             self.refuse(exchange, error, array=asked.array)
 
     async def _ask(self, exchange: Exchange, question: Question) -> None:
@@ -150,9 +150,9 @@ class ModelDoor:
     def refuse(self, exchange: Exchange, error: GroundwireError, *, array: bool = False) -> None:
         write_failure(exchange, error, self.dialect, array=array)
 
-    def _count_failure(self, error: GroundwireError) -> None:
+    def _count_failure(self, error: GroundwireError, tenant: str) -> None:
         if isinstance(error, ProviderError) and error.failure.code != UNKNOWN_MODEL:
-            self._services.tally.count_failure(error.failure.kind.value)
+            self._services.tally.count_failure(error.failure.kind.value, tenant)
             if error.failure.kind in _OPERATORS:
                 log.warning("%s: %s", error.hint or "a provider", error.message)
 
@@ -299,7 +299,7 @@ class ModelDoor:
                     yield b"".join([await self._piece(part, question, encoder) for part in batch])
                 batch = await anext(batches, None)
         except GroundwireError as error:  # the status is sent, so the stream itself has to say it
-            self._count_failure(error)
+            self._count_failure(error, question.caller.tenant)
             yield encoder.feed(ReplyFailed(failure=failure_of(error)))
         yield encoder.finish()
 

@@ -16,15 +16,15 @@ PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """`requests` gives the counts of all processes."""
+    """`requests` gives the counts of all processes: of one tenant, or with None of all."""
 
-    def __init__(self, runtime: Runtime, requests: Callable[[], Awaitable[JsonObject]]) -> None:
+    def __init__(self, runtime: Runtime, requests: Callable[[str | None], Awaitable[JsonObject]]) -> None:
         self._runtime = runtime
         self._requests = requests
 
     async def serve(self, asked: Asked) -> Response:
         snapshot = await self._runtime.metrics(tenant=asked.tenant)
-        gateway = await self._requests()
+        gateway = await self._requests(None if asked.caller.has_scope("admin") else asked.tenant)
         jobs = await self._runtime.jobs.count(tenant=asked.tenant)
         if JSON in (asked.header("accept") or ""):
             return json_answer({**snapshot, "jobs": {**jobs}, "gateway": gateway})
@@ -52,9 +52,10 @@ def requests_text(gateway: Any) -> str:
             lines.append(f'groundwire_http_request_seconds_bucket{{{labels},le="{seconds}"}} {count}')
         lines.append(f"groundwire_http_request_seconds_sum{{{labels}}} {row['sum'] / 1000:.6f}")
         lines.append(f"groundwire_http_request_seconds_count{{{labels}}} {row['count']}")
-    lines.append("# HELP groundwire_http_in_flight Requests that are being worked on.")
-    lines.append("# TYPE groundwire_http_in_flight gauge")
-    lines.append(f"groundwire_http_in_flight {gateway['inFlight']}")
+    if "inFlight" in gateway:
+        lines.append("# HELP groundwire_http_in_flight Requests that are being worked on.")
+        lines.append("# TYPE groundwire_http_in_flight gauge")
+        lines.append(f"groundwire_http_in_flight {gateway['inFlight']}")
     lines.append("# HELP groundwire_upstream_failures_total Requests that a model's provider failed, by kind.")
     lines.append("# TYPE groundwire_upstream_failures_total counter")
     lines.extend(
@@ -70,13 +71,14 @@ def jobs_text(jobs: Mapping[JobStatus, int]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def metrics_endpoints(runtime: Runtime, requests: Callable[[], Awaitable[JsonObject]]) -> list[Endpoint]:
+def metrics_endpoints(runtime: Runtime, requests: Callable[[str | None], Awaitable[JsonObject]]) -> list[Endpoint]:
     return [
         Endpoint(
             method="GET",
             path="/metrics",
             name="metrics",
-            summary="Counts, sizes and times, of all processes: Prometheus text, or JSON where that is accepted.",
+            summary="Counts, sizes and times of the tenant, in all processes: Prometheus text, or JSON where that is accepted."
+            " Requests of all tenants with the scope admin.",
             tag="operations",
             handler=Metrics(runtime, requests).serve,
             scope="view",

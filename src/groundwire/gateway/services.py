@@ -50,6 +50,7 @@ class Services(Struct, frozen=True, kw_only=True):
     async def recognize(self, exchange: Exchange, scope: Scope = "models") -> Caller:
         """Who sends this request; an AccessError if it is not let in."""
         caller = await self.keys.authenticate(exchange.header, exchange.query)
+        exchange.tenant = caller.tenant
         caller.check_scope(scope)
         return caller
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from groundwire.contracts.canonical import JsonObject, canonical_json, digest_bytes, parse_json
 from groundwire.contracts.decisions import Deny
 from groundwire.contracts.records import AuditEntry, CallRecord, Charge, Closing, Transition
+from groundwire.contracts.redaction import redact
 from groundwire.contracts.results import ConfirmationNotice, ErrorInfo, Meta, ToolResult, encode_result
 from groundwire.runtime.clock import to_iso
 
@@ -102,19 +103,20 @@ def meta_of(
 
 
 def refusal(attempt: Attempt, deny: Deny, duration_ms: float, notice: ConfirmationNotice | None = None) -> ToolResult:
-    """A refused call's envelope: never with side effects."""
+    """A refused call's envelope: never with side effects. Its messages may quote names and arguments, but no keys."""
     if deny.faults:
         errors = tuple(
             ErrorInfo(
                 type=deny.type,
-                message=deny.message if index == 0 else f"{fault.path}: {fault.message}",
+                message=redact(deny.message if index == 0 else f"{fault.path}: {fault.message}"),
                 retryable=deny.retryable,
                 detail=fault.detail,
             )
             for index, fault in enumerate(deny.faults)
         )
     else:
-        errors = (ErrorInfo(type=deny.type, message=deny.message, retryable=deny.retryable, detail=deny.detail),)
+        message = redact(deny.message)
+        errors = (ErrorInfo(type=deny.type, message=message, retryable=deny.retryable, detail=deny.detail),)
     meta = meta_of(attempt, duration_ms, notice=notice)
     if deny.faults:
         meta = replace(meta, error_paths=tuple(fault.pointer for fault in deny.faults))

@@ -34,13 +34,31 @@ def show_run(run: Run, *, now: float) -> JsonObject:
 
 
 def show_trace(trace: Trace, *, now: float) -> JsonObject:
-    """A run with its entries, in the form of the canonical conversation, each with number and time; and its calls."""
+    """A run with its entries, in the form of the canonical conversation, each with number and time; and its calls.
+
+    `openCalls` are those that the model made last and that have no result: in flight, waiting, or cut off.
+    """
     entries = [
         {"seq": seq, "createdAt": to_iso(created_at), **msgspec.to_builtins(body)}
         for (seq, created_at), body in zip(trace.places, trace.entries, strict=True)
     ]
     calls = [show_record(call) for call in trace.calls]
-    return {"run": show_run(trace.run, now=now), "entries": [*entries], "calls": [*calls]}
+    return {
+        "run": show_run(trace.run, now=now),
+        "entries": [*entries],
+        "calls": [*calls],
+        "openCalls": _show_open(trace),
+    }
+
+
+def _show_open(trace: Trace) -> list[JsonValue]:
+    steps, closed = trace.steps(), {call.call_id for call in trace.calls}
+    last = steps[-1].asked if steps else ()
+    return [
+        {"callId": asked.call.call_id, "name": asked.call.name, "raw": asked.call.raw, "approvalId": asked.approval}
+        for asked in last
+        if asked.shown is None and asked.call.call_id not in closed
+    ]
 
 
 def show_audit(record: AuditRecord | UnreadableRecord) -> JsonObject:

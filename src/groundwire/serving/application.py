@@ -140,7 +140,7 @@ class Application:
                 route.refuse(exchange, unexpected())
         finally:
             tally.in_flight -= 1
-            self._note(scope, request_id, route.label, route.dialect, exchange.status or GONE, started)
+            self._note(scope, request_id, route.label, route.dialect, exchange.status or GONE, started, exchange.tenant)
 
     async def _page_refusal(self, scope: Any) -> NotAllowed | None:
         """Why a page may not do this. With keys there is no such rule: no browser sends one by itself."""
@@ -184,7 +184,7 @@ class Application:
             self.tally.in_flight -= 1
             method = scope.method if scope.method in _METHODS else UNKNOWN
             label = f"{method} {call.route}" if call.route else UNKNOWN
-            self._note(scope, request_id, label, "", call.status or GONE, started)
+            self._note(scope, request_id, label, "", call.status or GONE, started, call.tenant)
 
     def _shown(self, path: str) -> str:
         return redact(path, self._secrets)
@@ -192,9 +192,11 @@ class Application:
     def _overloaded(self) -> Overloaded:
         return Overloaded(f"{self._max_in_flight} requests are being worked on; try again soon.")
 
-    def _note(self, scope: Any, request_id: str, label: str, dialect: str, status: int, started: int) -> None:
+    def _note(
+        self, scope: Any, request_id: str, label: str, dialect: str, status: int, started: int, tenant: str = ""
+    ) -> None:
         taken = perf_counter_ns() - started
-        self.tally.count(label, dialect, status, taken)
+        self.tally.count(label, dialect, status, taken, tenant)
         if self._access_log is not None:
             self._access_log.note(request_id, scope.method, scope.path, label, status, taken)
 

@@ -12,6 +12,7 @@ from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.redaction import redact_bytes
 from groundwire.serving.answers import error_answer, status_of
 from groundwire.serving.bodies import too_slow, whole_pieces
+from groundwire.serving.headers import TENANT
 from groundwire.serving.response_headers import SECURITY_HEADERS, Headers, secured
 from groundwire.serving.tallies import GONE
 from groundwire.serving.watching import Rounds, TimeLimit
@@ -55,6 +56,12 @@ class AsgiCall:
         """The path as its route is written; empty where there is no such route."""
         path: str = getattr(self._asgi_scope.get("route"), "path", "")
         return path.replace(":path}", "}")
+
+    @property
+    def tenant(self) -> str:
+        """Whose request it is, as its endpoint has found out; empty where it has not."""
+        tenant: str = self._asgi_scope["state"].get(TENANT, "")
+        return tenant
 
     async def run(self, app: AsgiApp) -> None:
         if self._scope.proto == "http":

@@ -24,6 +24,7 @@ from groundwire.contracts.keys import Caller, Scope
 from groundwire.contracts.shapes import explain_misfit
 from groundwire.serving.answers import MethodNotAllowed, error_answer, json_answer, unexpected
 from groundwire.serving.bodies import too_large
+from groundwire.serving.headers import TENANT
 from groundwire.serving.keys import DEFAULT_TENANT, KEY_PARAMETER, KeyRing
 
 log = logging.getLogger("groundwire.serving")
@@ -148,6 +149,7 @@ class _Dispatch:
             await self._keys.check_open(request.headers.get)
             return NOBODY
         caller = await self._keys.authenticate(request.headers.get, request.url.query)
+        request.scope.setdefault("state", {})[TENANT] = caller.tenant
         caller.check_scope(scope)
         await self._keys.admit(caller)
         return caller

@@ -42,7 +42,7 @@ class Exchange:
 
     __slots__ = (
         "_body", "_body_timeout", "_common", "_protocol", "_recording", "_rounds", "_scope", "_secrets", "headers",
-        "is_provisional", "request_id", "request_key", "status",
+        "is_provisional", "request_id", "request_key", "status", "tenant",
     )  # fmt: skip
 
     def __init__(
@@ -65,6 +65,8 @@ class Exchange:
         self.request_id = request_id
         self.is_provisional = False
         """Whether the same request will be answered differently later, so that this answer is not kept for it."""
+        self.tenant = ""
+        """Whose request it is, once its key is known."""
         self.request_key = ""
         """Names a request that may come again, so that what it began is not begun twice; empty for all others."""
         self.status = 0

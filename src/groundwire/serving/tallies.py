@@ -48,12 +48,12 @@ class Tally:
 
     def __init__(self) -> None:
         self.in_flight = 0
-        self._requests: dict[tuple[str, str, int], list[int]] = {}
-        self._failures: dict[str, int] = {}
+        self._requests: dict[tuple[str, str, str, int], list[int]] = {}
+        self._failures: dict[tuple[str, str], int] = {}
 
-    def count(self, route: str, dialect: str, status: int, nanoseconds: int) -> None:
-        """One request that was answered."""
-        key = (route, dialect, status)
+    def count(self, route: str, dialect: str, status: int, nanoseconds: int, tenant: str = "") -> None:
+        """Count a request that was answered. `tenant` is empty where the caller is not known."""
+        key = (tenant, route, dialect, status)
         cell = self._requests.get(key)
         if cell is None:
             cell = self._requests[key] = [0] * (_FIRST_BUCKET + len(BOUNDS_MS) + 1)
@@ -61,22 +61,22 @@ class Tally:
         cell[_SUM] += nanoseconds
         cell[_FIRST_BUCKET + bisect_left(_BOUNDS_NS, nanoseconds)] += 1
 
-    def count_failure(self, kind: str) -> None:
-        """A model's provider did not answer as it should."""
-        self._failures[kind] = self._failures.get(kind, 0) + 1
+    def count_failure(self, kind: str, tenant: str = "") -> None:
+        """Count a request that a model's provider failed."""
+        self._failures[tenant, kind] = self._failures.get((tenant, kind), 0) + 1
 
     def take(self) -> list[Charge]:
         """Everything since the last time, which is then forgotten here."""
         requests, self._requests = self._requests, {}
         failures, self._failures = self._failures, {}
-        charges = [Charge(name="upstream_failures", scope=kind, amount=count) for kind, count in failures.items()]
-        for (route, dialect, status), cell in requests.items():
-            scope = f"{route}|{dialect}"
-            charges.append(Charge(name="http_requests", scope=f"{scope}|{status}", amount=cell[_COUNT]))
-            charges.append(Charge(name="http_ms", scope=scope, amount=cell[_SUM] / 1_000_000))
-            for place, count in enumerate(cell[_FIRST_BUCKET:]):
-                if count:
-                    charges.append(Charge(name="http_buckets", scope=f"{scope}|{place}", amount=count))
+        charges = [
+            Charge(name=_name("upstream_failures", whose), scope=kind, amount=count)
+            for (tenant, kind), count in failures.items()
+            for whose in _counted_for(tenant)
+        ]
+        for (tenant, route, dialect, status), cell in requests.items():
+            for whose in _counted_for(tenant):
+                charges += _charges_of(cell, f"{route}|{dialect}", status, whose)
         return charges
 
 
@@ -133,19 +133,25 @@ class TallyKeeper:
                 self._clock.now(),
             )
 
-    async def read(self) -> JsonObject:
-        """The counts of all processes; those of others are at most a second old."""
+    async def read(self, tenant: str | None = None) -> JsonObject:
+        """The counts of all processes; those of others are at most a second old.
+
+        With a tenant, only its own. How many requests are in flight is said of the whole only.
+        """
         await self.flush()
-        requests = await self._store.list_counters(_OURS, "http_requests")
-        sums = await self._store.list_counters(_OURS, "http_ms")
-        buckets = await self._store.list_counters(_OURS, "http_buckets")
-        failures = await self._store.list_counters(_OURS, "upstream_failures")
-        return {
+        requests = await self._counters("http_requests", tenant)
+        sums = await self._counters("http_ms", tenant)
+        buckets = await self._counters("http_buckets", tenant)
+        failures = await self._counters("upstream_failures", tenant)
+        told: JsonObject = {
             "requests": [_request(scope, count) for scope, count in sorted(requests.items())],
             "latencyMs": [_latency(scope, total, buckets) for scope, total in sorted(sums.items())],
             "upstreamFailures": {kind: int(count) for kind, count in sorted(failures.items())},
-            "inFlight": await self._in_flight(),
         }
+        return told if tenant is not None else {**told, "inFlight": await self._in_flight()}
+
+    async def _counters(self, name: str, tenant: str | None) -> dict[str, float]:
+        return await self._store.list_counters(_OURS, _name(name, tenant))
 
     async def _in_flight(self) -> int:
         """Of processes that have said so lately: one that was killed says nothing more."""
@@ -163,6 +169,27 @@ class TallyKeeper:
                 await self.flush()
             except GroundwireError as error:
                 log.warning("counts of requests could not be added up: %s", error)
+
+
+def _counted_for(tenant: str) -> tuple[str | None, ...]:
+    """The whole, and the tenant where it is known: to add up all tenants for each look would take longer and longer."""
+    return (None, tenant) if tenant else (None,)
+
+
+def _name(name: str, tenant: str | None) -> str:
+    """What a counter of a tenant is called, or of all together. All are among the counters that are no tenant's."""
+    return name if tenant is None else f"{name}:{tenant}"
+
+
+def _charges_of(cell: list[int], scope: str, status: int, tenant: str | None) -> list[Charge]:
+    counted = Charge(name=_name("http_requests", tenant), scope=f"{scope}|{status}", amount=cell[_COUNT])
+    taken = Charge(name=_name("http_ms", tenant), scope=scope, amount=cell[_SUM] / 1_000_000)
+    buckets = [
+        Charge(name=_name("http_buckets", tenant), scope=f"{scope}|{place}", amount=count)
+        for place, count in enumerate(cell[_FIRST_BUCKET:])
+        if count
+    ]
+    return [counted, taken, *buckets]
 
 
 def _request(scope: str, count: float) -> JsonObject:

@@ -10,6 +10,7 @@ from starlette.responses import StreamingResponse
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import NotFound
 from groundwire.gateway.api import schemas
+from groundwire.gateway.api.visibility import show_audit_record
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.showing import show_audit, show_report
 from groundwire.serving.endpoints import Asked, Endpoint
@@ -37,7 +38,7 @@ class Audits:
         return await page(
             query.limit,
             lambda limit: self._runtime.store.list_audit(asked.tenant, before=query.before, limit=limit),
-            show_audit,
+            lambda record: show_audit_record(record, asked.caller),
             lambda record: str(record.seq),
         )
 
@@ -47,7 +48,7 @@ class Audits:
         found = await self._runtime.store.list_audit(asked.tenant, before=seq + 1, limit=1) if seq else []
         if not found or found[0].seq != seq:
             raise NotFound(f"there is no audit record {number[:40]!r}")
-        return show_audit(found[0])
+        return show_audit_record(found[0], asked.caller)
 
     async def verify(self, asked: Asked) -> JsonObject:
         if asked.query.checkpoint and self._runtime.parts.checkpoints is None:

@@ -13,8 +13,9 @@ from groundwire.contracts.records import Confirmation, ConfirmationStatus, Effec
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
 from groundwire.gateway.api.resources import Resource
+from groundwire.gateway.api.visibility import show_effect
 from groundwire.runtime.runtime import Runtime
-from groundwire.runtime.showing import show_approval, show_record
+from groundwire.runtime.showing import show_approval
 from groundwire.serving.endpoints import Asked, Endpoint
 from groundwire.serving.paging import Before, Limit, cursor_of, page, wanted_id
 
@@ -110,7 +111,7 @@ class Decisions:
         return await page(
             query.limit,
             lambda limit: self._runtime.effects(status=status, tenant=asked.tenant, before=before, limit=limit),
-            show_record,
+            lambda effect: show_effect(effect, asked.caller),
             lambda effect: effect.effect_id,
         )
 
@@ -119,7 +120,7 @@ class Decisions:
         found = await self._runtime.store.get_effect(asked.tenant, effect_id)
         if found is None:
             raise NotFound(f"there is no effect {effect_id!r}")
-        return show_record(found)
+        return show_effect(found, asked.caller)
 
     async def reconcile(self, asked: Asked) -> JsonObject:
         body: Reconciled = asked.body

@@ -9,8 +9,8 @@ from groundwire.contracts.jobs import JobStatus
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
 from groundwire.gateway.api.resources import Resource
+from groundwire.gateway.api.visibility import show_job
 from groundwire.runtime.runtime import Runtime
-from groundwire.runtime.showing import show_record
 from groundwire.serving.endpoints import Asked, Endpoint
 from groundwire.serving.paging import Before, Limit, cursor_of, page, wanted_id
 
@@ -38,18 +38,18 @@ class JobDesk:
             lambda limit: self._runtime.jobs.list(
                 tenant=asked.tenant, kind=kind, status=status, before=before, limit=limit
             ),
-            show_record,
+            lambda job: show_job(job, asked.caller),
             lambda job: job.job_id,
         )
 
     async def show_job(self, asked: Asked) -> JsonObject:
-        return show_record(await self._runtime.jobs.find(_job_id(asked), tenant=asked.tenant))
+        return show_job(await self._runtime.jobs.find(_job_id(asked), tenant=asked.tenant), asked.caller)
 
     async def retry(self, asked: Asked) -> JsonObject:
-        return show_record(await self._runtime.jobs.retry(_job_id(asked), tenant=asked.tenant))
+        return show_job(await self._runtime.jobs.retry(_job_id(asked), tenant=asked.tenant), asked.caller)
 
     async def cancel(self, asked: Asked) -> JsonObject:
-        return show_record(await self._runtime.jobs.cancel(_job_id(asked), tenant=asked.tenant))
+        return show_job(await self._runtime.jobs.cancel(_job_id(asked), tenant=asked.tenant), asked.caller)
 
 
 def _job_id(asked: Asked) -> str:

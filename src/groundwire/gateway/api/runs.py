@@ -8,10 +8,11 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
 from groundwire.gateway.api.resources import Resource
+from groundwire.gateway.api.visibility import show_run_trace
 from groundwire.runtime.runs.actions import RunActions
 from groundwire.runtime.runs.traces import read_trace
 from groundwire.runtime.runtime import Runtime
-from groundwire.runtime.showing import show_run, show_trace
+from groundwire.runtime.showing import show_run
 from groundwire.serving.endpoints import Asked, Endpoint
 from groundwire.serving.paging import Before, Limit, SessionFilter, cursor_of, page, wanted_id
 
@@ -48,7 +49,7 @@ class Runs:
 
     async def show(self, asked: Asked) -> JsonObject:
         trace = await read_trace(self._runtime.store, asked.tenant, _run_id(asked))
-        return show_trace(trace, now=self._runtime.clock.now())
+        return show_run_trace(trace, asked.caller, now=self._runtime.clock.now())
 
     async def resume(self, asked: Asked) -> JsonObject:
         note = "" if asked.body is None else storable(asked.body.note)

@@ -55,6 +55,7 @@ TRACE = _object({
     "run": RUN,
     "entries": {"type": "array", "items": _object({"seq": {"type": "integer"}, "createdAt": _TIME, "kind": {"type": "string"}}, closed=False)},
     "calls": {"type": "array", "items": CALL},
+    "openCalls": {"type": "array", "items": _object({name: {"type": "string"} for name in ("callId", "name", "raw", "approvalId")})},
 })  # fmt: skip
 DECIDED = _object({"effectId": {"type": "string"}, "status": {"enum": ["settled", "released"]}})
 HEAD = _object({"seq": {"type": "integer"}, "hash": {"type": "string"}})
