@@ -42,6 +42,7 @@ REQUESTS = (
     ("turns of a kept conversation", f"{_SERVER.max_turns:,}", "400, `conversation_too_long`", "`[server] maxTurns`"),
     ("requests in work, per process; health and metrics are always told", f"{_SERVER.max_in_flight:,}", "503 with `Retry-After`", "`[server] maxInFlight`"),
     ("connections, per process", "half of the open files that the system allows, at most 32,768", "they wait", "`ulimit -n`"),
+    (f"deaths of workers within {_SERVER.worker_death_window:g} s", f"{_SERVER.max_worker_deaths}", "the server ends with exit code 1", "`[server] maxWorkerDeaths`, `workerDeathWindow`"),
     ("nesting of JSON sent to `/api`, and of arguments", f"{MAX_DEPTH} levels", "400, or VALIDATION", "–"),
     ("`Idempotency-Key`", f"{idempotency.MAX_KEY} characters", "400", "–"),
     ("ids of sessions and calls, names of conversations", f"{MAX_ID_CHARS} characters", "400", "–"),

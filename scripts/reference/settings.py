@@ -110,6 +110,8 @@ MEANINGS = {
     "ServerSettings.retentionDays": "Days after which [what nobody came back for](../guides/gateway.md#what-is-kept) is removed; 0 keeps it.",
     "ServerSettings.accessLog": "A line of JSON for each request on stdout; `--access-log` does the same.",
     "ServerSettings.shutdownSeconds": "How long answers that have begun may take when the server is told to stop.",
+    "ServerSettings.maxWorkerDeaths": "Deaths of workers within `workerDeathWindow` at which the server ends with exit code 1; 0 for never.",
+    "ServerSettings.workerDeathWindow": "Seconds for which a worker's death counts towards `maxWorkerDeaths`, and delays its next restart.",
     "Settings.jobs": "How processes work on what was left for later.",
     "JobSettings.serve": "Whether `groundwire serve` works too, where it has background tools.",
     "JobSettings.concurrency": "How many jobs of one kind run at a time in one process.",

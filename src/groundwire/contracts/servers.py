@@ -22,6 +22,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     call, and `relayWait` how long its next request is held for the results. When it is told to stop, it says for
     `drainSeconds` that it is not ready and still takes requests, then takes no more, and has `shutdownSeconds` to finish
     those that it has. A stream that says nothing for `keepAliveSeconds` gives a sign of life; 0 switches that off. `accessLog`: a line of JSON for each request on stdout.
+    A worker that dies is restarted; at `maxWorkerDeaths` within `workerDeathWindow` the server ends. 0 never ends it.
     """
 
     host: str = DEFAULT_HOST
@@ -41,6 +42,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     keep_steps: bool = True
     retention_days: Annotated[int, Meta(ge=0, le=36_500)] = 90
     access_log: bool = False
+    max_worker_deaths: Annotated[int, Meta(ge=0, le=10_000)] = 20
+    worker_death_window: Annotated[float, Meta(gt=0, le=86_400)] = 60.0
 
     def __post_init__(self) -> None:
         if not self.host:
