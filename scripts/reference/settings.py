@@ -95,6 +95,8 @@ MEANINGS = {
     "ServerSettings.port": "The port; `GROUNDWIRE_PORT` and `--port` win.",
     "ServerSettings.workers": "Processes that serve.",
     "ServerSettings.maxBody": "The longest body of a request, in bytes; a longer one is a 413.",
+    "ServerSettings.headerTimeout": "Seconds after which a connection without a request is closed: one that sends nothing, or only a "
+    "part of the headers, and one that is kept open for the next request.",
     "ServerSettings.bodyTimeout": "Seconds that the body of a request may take to come; one that takes longer is a 408.",
     "ServerSettings.maxInFlight": "Requests that one process works on at a time, health and metrics aside; more are a 503.",
     "ServerSettings.resultTimeout": "Seconds that a model may take for a turn that brings tool results.",

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -40,7 +41,8 @@ def configure(project, **sections):
     Path(project, "groundwire.toml").write_text("\n".join(lines))
 
 
-def start(project, *arguments, path=SOURCES):
+def start(project, *arguments, path=SOURCES, files=None):
+    """`files` is how many the process may have open, where it is not as many as here."""
     foreign = ("GROUNDWIRE_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "DATABASE_URL")
     environ = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     return subprocess.Popen(
@@ -50,16 +52,17 @@ def start(project, *arguments, path=SOURCES):
         start_new_session=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))),  # noqa: PLW1509 - no threads here
     )
 
 
 @asynccontextmanager
-async def served(project, *arguments, path=SOURCES):
+async def served(project, *arguments, **options):
     """The main process, and a client that opens a connection of its own for each request."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = start(project, "serve", "--port", str(port), *arguments, path=path)
+    process = start(project, "serve", "--port", str(port), *arguments, **options)
     limits = httpx.Limits(max_keepalive_connections=0)
     try:
         async with (

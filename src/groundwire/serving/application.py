@@ -20,6 +20,7 @@ from groundwire.serving.answers import Overloaded, unexpected
 from groundwire.serving.bodies import BrokenBody, RequestTooSlow
 from groundwire.serving.bridge import AsgiApp, AsgiCall
 from groundwire.serving.exchanges import ClientGone, Exchange, Route
+from groundwire.serving.idle_connections import RequestActivity
 from groundwire.serving.tallies import GONE, Tally
 from groundwire.serving.watching import Rounds
 
@@ -56,6 +57,8 @@ class Application:
         self._exact: dict[tuple[str, str], Route] = {}
         self._exact_paths: frozenset[str] = frozenset()
         self._prefixes: list[tuple[str, str, Route]] = []
+        self.header_timeout = settings.header_timeout
+        self.activity = RequestActivity()
         self._max_in_flight = settings.max_in_flight
         self._body_timeout = settings.body_timeout
         self._access_log = access_log
@@ -84,10 +87,24 @@ class Application:
     ) -> None:
         await self._opening.__aexit__(None, None, None)
 
+    def limit_in_flight(self, most: int) -> None:
+        """Accept at most this many requests at a time, where settings allow more than there can be connections."""
+        if self._max_in_flight > most:
+            log.warning("maxInFlight is %d instead of %d: open files are limited.", most, self._max_in_flight)
+            self._max_in_flight = most
+
     def drain(self) -> None:
         self.is_draining = True
 
     async def __rsgi__(self, scope: Any, protocol: Any) -> None:
+        client = scope.client
+        self.activity.begin(client)
+        try:
+            await self._answer(scope, protocol)
+        finally:
+            self.activity.end(client)
+
+    async def _answer(self, scope: Any, protocol: Any) -> None:
         started = perf_counter_ns()
         route = None
         if scope.proto == "http":

@@ -3,30 +3,47 @@
 from contextlib import suppress
 
 from granian.constants import Interfaces
-from granian.http import HTTP2Settings
+from granian.http import HTTP1Settings, HTTP2Settings
 from granian.server.embed import Server
 
 from groundwire.serving.application import Application
+from groundwire.serving.idle_connections import RELIEVED, IdleConnections
 
 _BACKLOG = 1024
 _FILES = 65_536
 """Open files that a process asks the system for."""
-_PINGS = HTTP2Settings(keep_alive_interval=30_000)
-"""Milliseconds after which a silent HTTP/2 connection is sent a ping."""
+_HTTP2 = HTTP2Settings(keep_alive_interval=30_000, max_headers_size=HTTP1Settings().max_buffer_size)
+"""A silent connection is sent a ping after 30 s. Headers may be as long as in HTTP/1; the server's default is 16 MB."""
 
 
-def make_server(application: Application, host: str, port: int) -> Server:
+class HttpServer:
     """Several processes can serve the same port: the kernel distributes connections among them (SO_REUSEPORT)."""
-    return Server(
-        application,
-        address=host,
-        port=port,
-        interface=Interfaces.RSGI,
-        backlog=_BACKLOG,
-        backpressure=max_connections(),
-        http2_settings=_PINGS,
-        log_enabled=False,
-    )
+
+    def __init__(self, application: Application, host: str, port: int) -> None:
+        limit = max_connections()
+        # Otherwise requests could hold all connections, and none could be closed to make room for a health check.
+        application.limit_in_flight(int(limit * RELIEVED))
+        timeout = application.header_timeout
+        self._idle = IdleConnections(application.activity, port, timeout=timeout, max_connections=limit)
+        self._server = Server(
+            application,
+            address=host,
+            port=port,
+            interface=Interfaces.RSGI,
+            backlog=_BACKLOG,
+            backpressure=limit,
+            http1_settings=HTTP1Settings(header_read_timeout=max(1, int(timeout * 1000))),
+            http2_settings=_HTTP2,
+            log_enabled=False,
+        )
+
+    async def serve(self) -> None:
+        """Serve until `stop`, and finish the requests that have begun by then."""
+        async with self._idle.closed_in_background():
+            await self._server.serve()
+
+    def stop(self) -> None:
+        self._server.stop()
 
 
 def max_connections() -> int:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from groundwire.serving.application import Application
-from groundwire.serving.http_server import make_server
+from groundwire.serving.http_server import HttpServer
 from groundwire.serving.supervisor import Supervisor
 from groundwire.serving.worker import ServerConfiguration
 
@@ -37,7 +37,7 @@ async def serving(application: Application, host: str, port: int = 0) -> AsyncGe
     """Serve on this loop while the block runs; the value is the address."""
     port = port or free_port(host)
     async with application:
-        server = make_server(application, host, port)
+        server = HttpServer(application, host, port)
         task = asyncio.ensure_future(server.serve())
         try:
             await _listening(host, port, task)

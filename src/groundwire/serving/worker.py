@@ -21,7 +21,7 @@ import uvloop
 from groundwire.contracts.errors import GroundwireError
 from groundwire.contracts.servers import ServerSettings
 from groundwire.serving.application import Application
-from groundwire.serving.http_server import make_server
+from groundwire.serving.http_server import HttpServer
 from groundwire.serving.process_tree import descendants_of, end_processes
 
 log = logging.getLogger("groundwire.serving")
@@ -105,7 +105,7 @@ class _Worker:
             await self._may_listen.wait()
             _tune_garbage_collection()
             application.on_listening = lambda: self._send(SERVING)
-            server = make_server(application, settings.host, settings.port)
+            server = HttpServer(application, settings.host, settings.port)
             self._end = server.stop
             await server.serve()
 
