@@ -41,7 +41,9 @@ REQUESTS = (
     ("message to `/mcp`, or on a line of `groundwire mcp`", f"{MAX_MESSAGE:,} bytes", "413, or an error", "–"),
     ("turns of a kept conversation", f"{_SERVER.max_turns:,}", "400, `conversation_too_long`", "`[server] maxTurns`"),
     ("requests in work, per process; health and metrics are always told", f"{_SERVER.max_in_flight:,}", "503 with `Retry-After`", "`[server] maxInFlight`"),
-    ("connections, per process", "half of the open files that the system allows, at most 32,768", "they wait", "`ulimit -n`"),
+    ("connections, per process", "half of the open files that the system allows, at most 32,768", "idle ones are closed, the longest idle first; from 87 % on", "`ulimit -n`"),
+    ("requests in work where open files are few", "three quarters of the connections", "503 with `Retry-After`", "`ulimit -n`"),
+    (f"deaths of workers within {_SERVER.worker_death_window:g} s", f"{_SERVER.max_worker_deaths}", "the server ends with exit code 1", "`[server] maxWorkerDeaths`, `workerDeathWindow`"),
     ("nesting of JSON sent to `/api`, and of arguments", f"{MAX_DEPTH} levels", "400, or VALIDATION", "–"),
     ("`Idempotency-Key`", f"{idempotency.MAX_KEY} characters", "400", "–"),
     ("ids of sessions and calls, names of conversations", f"{MAX_ID_CHARS} characters", "400", "–"),
@@ -52,6 +54,8 @@ REQUESTS = (
     ("page of a listing under `/api`", f"{MOST:,} rows", "400", "`?limit=`"),
 )  # fmt: skip
 TIMES = (
+    ("a connection without a request: silent, with incomplete headers, or kept open", f"{_SERVER.header_timeout:g} s", "it is closed", "`[server] headerTimeout`"),
+    ("an answer of which the client receives nothing more", f"{_SERVER.header_timeout:g} s to twice that", "it is closed", "`[server] headerTimeout`"),
     ("the body of a request, from its first byte to its last", f"{_SERVER.body_timeout:g} s", "408", "`[server] bodyTimeout`"),
     ("a model's whole answer", f"{_TIMES.total:g} s", "504", "`timeouts.total` of the provider"),
     ("silence within a stream", f"{_TIMES.total:g} s", "the stream ends with an error", "`timeouts.read`"),

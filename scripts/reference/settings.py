@@ -108,6 +108,8 @@ MEANINGS = {
     "ServerSettings.port": "The port; `GROUNDWIRE_PORT` and `--port` win.",
     "ServerSettings.workers": "Processes that serve.",
     "ServerSettings.maxBody": "The longest body of a request, in bytes; a longer one is a 413.",
+    "ServerSettings.headerTimeout": "Seconds after which a connection without a request is closed: one that sends nothing, or only a "
+    "part of the headers, and one that is kept open for the next request.",
     "ServerSettings.bodyTimeout": "Seconds that the body of a request may take to come; one that takes longer is a 408.",
     "ServerSettings.maxInFlight": "Requests that one process works on at a time, health and metrics aside; more are a 503.",
     "ServerSettings.resultTimeout": "Seconds that a model may take for a turn that brings tool results.",
@@ -127,6 +129,8 @@ MEANINGS = {
     "ServerSettings.approvals": "What a call of a server tool does that needs an approval: `answer` refuses it with a text for the model, `pause` pauses its run until the approval is decided. The request header `x-groundwire-approvals` takes precedence.",
     "ServerSettings.accessLog": "A line of JSON for each request on stdout; `--access-log` does the same.",
     "ServerSettings.shutdownSeconds": "How long answers that have begun may take when the server is told to stop.",
+    "ServerSettings.maxWorkerDeaths": "Deaths of workers within `workerDeathWindow` at which the server ends with exit code 1; 0 for never.",
+    "ServerSettings.workerDeathWindow": "Seconds for which a worker's death counts towards `maxWorkerDeaths`, and delays its next restart.",
     "Settings.jobs": "How processes work on what was left for later.",
     "JobSettings.serve": "Whether `groundwire serve` works too, where it has background tools.",
     "JobSettings.concurrency": "How many jobs of one kind run at a time in one process.",

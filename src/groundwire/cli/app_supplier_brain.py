@@ -54,7 +54,7 @@ def app_supplier_brain(
     import msgspec
 
     with needs_extra("gateway", "The brain"):
-        from groundwire.serving.running import free_port, run_server, url_of
+        from groundwire.serving.running import ServerConfiguration, free_port, run_server, url_of
     from groundwire.cli.listening import check_free
     from groundwire.cli.opening import read_settings
     from groundwire.serving import check_service, new_webhook_key
@@ -74,7 +74,7 @@ def app_supplier_brain(
     settings = msgspec.structs.replace(settings, server=server)
     asyncio.run(check_service(settings))
     note(f"The brain takes signals at {url_of(host, server.port)}/signals")
-    run_server(partial(_make, settings, keys), server, lambda: None)
+    run_server(ServerConfiguration(server, partial(_make, settings, keys)), notify=note)
 
 
 def given_secrets(secrets: Sequence[str], file: Path | None) -> list[str]:

@@ -95,7 +95,7 @@ def app_supplier_serve(
     import msgspec
 
     with needs_extra("gateway", "The service"):
-        from groundwire.serving.running import free_port, run_server, url_of
+        from groundwire.serving.running import ServerConfiguration, free_port, run_server, url_of
     from groundwire.apps.supplier.agents import with_grounding
     from groundwire.apps.supplier.contracts import GroundingMode
     from groundwire.apps.supplier.negotiator import RULES
@@ -140,7 +140,7 @@ def app_supplier_serve(
         note(f"Signals are appended to {signal_log}")
     else:
         note("Signals stay with their conversations: neither --brain nor --signal-log says where to send them.")
-    run_server(partial(_make, settings, options), server, lambda: None)
+    run_server(ServerConfiguration(server, partial(_make, settings, options)), notify=note)
 
 
 def _roles(bot: str | None, summary: str | None, settings: "Settings") -> "Roles":

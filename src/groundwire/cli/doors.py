@@ -60,8 +60,7 @@ def make_application(
     doors = _open_doors(settings, environ, registry or Registry(), clock, tally, lambda: application.is_draining)
     application = Application(
         doors,
-        max_in_flight=settings.server.max_in_flight,
-        body_timeout=settings.server.body_timeout,
+        settings.server,
         tally=tally,
         access_log=AccessLog(_write_line, clock, secrets=secrets) if settings.server.access_log else None,
         secrets=secrets,

@@ -18,8 +18,10 @@ from groundwire.cli.output import note, plural
 
 if TYPE_CHECKING:
     from groundwire.assembly import Settings
+    from groundwire.contracts.servers import ServerSettings
     from groundwire.registry import Registry
     from groundwire.serving.application import Application
+    from groundwire.serving.running import ServerConfiguration
 
 MOST_PORTS = 65_535
 
@@ -46,7 +48,7 @@ def serve(
     SIGTERM lets running requests finish. SIGHUP reads settings and tools again, without dropping a request.
     """
     with needs_extra("gateway", "The gateway"):
-        from groundwire.serving.running import free_port, run_server, url_of
+        from groundwire.serving.running import ServerConfiguration, free_port, run_server, url_of
     from groundwire.cli.listening import check_free
 
     read_settings()  # the environment and the log are set up for all that follows
@@ -70,7 +72,8 @@ def serve(
     if not server.port:
         server = msgspec.structs.replace(server, port=free_port(server.host))
     _announce(settings, url_of(server.host, server.port), len(registry))
-    run_server(partial(_make, sources), server, partial(_check, sources))
+    configuration = ServerConfiguration(server, partial(_make, settings, registry))
+    run_server(configuration, reload=partial(_reload, sources, settings.server, server), notify=note)
 
 
 def _named_port() -> int | None:
@@ -86,7 +89,7 @@ def _named_port() -> int | None:
 
 @dataclass(frozen=True)
 class _Sources:
-    """Where settings and tools come from; they are read by each worker when it starts."""
+    """Where settings and tools come from: read at the start and at each reload, by the main process for all workers."""
 
     config: str | None
     store: str | None
@@ -115,17 +118,26 @@ class _Sources:
         return settings, read_registry(self.registry or REGISTRY_FILE) if is_built else Registry()
 
 
-def _make(sources: _Sources) -> "Application":
+def _make(settings: "Settings", registry: "Registry") -> "Application":
     from groundwire.cli.doors import make_application
 
-    settings, registry = sources.read()
     return make_application(settings, registry=registry)
 
 
-def _check(sources: _Sources) -> None:
-    """An error where no worker could start, before any that works is replaced."""
-    settings, _ = sources.read()
+def _reload(sources: _Sources, started: "ServerSettings", running: "ServerSettings") -> "ServerConfiguration":
+    """Read settings and tools again; an error where no worker could start with them.
+
+    Host and port stay those of `running`: the port is reserved once. `started` are the settings they came from.
+    """
+    from groundwire.serving.running import ServerConfiguration
+
+    settings, registry = sources.read()
     asyncio.run(_check_store(settings))
+    for name in ("host", "port"):
+        if getattr(settings.server, name) != getattr(started, name):
+            note(f"server.{name} has changed, which needs a restart of the server. All other settings are reloaded.")
+    server = msgspec.structs.replace(settings.server, host=running.host, port=running.port)
+    return ServerConfiguration(server, partial(_make, settings, registry))
 
 
 async def _check_store(settings: "Settings") -> None:

@@ -23,6 +23,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     A conversation that is kept has at most `maxTurns`, changes of its tools included.
     With `keepSteps`, what clients drop of a model's step that called tools is kept until the results come.
     Conversations, steps and relayed calls that nobody came back for are removed after `retentionDays`; 0 keeps them.
+    A connection that has had no complete request for `headerTimeout` is closed.
     `resultTimeout` is how long a model may take for a turn that brings tool results; `maxInFlight` how many requests one
     process works on at a time before it answers 503, and `bodyTimeout` how long the body of one may take to come. `relayPlaceholder` is what a relayed client reads in place of a
     call, and `relayWait` how long its next request is held for the results. When it is told to stop, it says for
@@ -30,6 +31,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     those that it has. A stream that says nothing for `keepAliveSeconds` gives a sign of life; 0 switches that off. `accessLog`: a line of JSON for each request on stdout.
     `approvals` is what a call of a server tool does that needs an approval: with `answer` it is refused, and the model
     says so; with `pause` its run pauses, and is resumed when the approval is decided.
+    A worker that dies is restarted; at `maxWorkerDeaths` within `workerDeathWindow` the server ends. 0 never ends it.
     """
 
     host: str = DEFAULT_HOST
@@ -38,6 +40,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     allowed_origins: tuple[str, ...] = ()
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     max_body: Annotated[int, Meta(ge=1024, le=1_073_741_824)] = 64 * 1024 * 1024
+    header_timeout: Annotated[float, Meta(gt=0, le=3600)] = 30.0
     body_timeout: Annotated[float, Meta(gt=0, le=3600)] = 120.0
     max_in_flight: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000
     result_timeout: Annotated[float, Meta(gt=0, le=86_400)] = 300.0
@@ -51,6 +54,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     retention_days: Annotated[int, Meta(ge=0, le=36_500)] = 90
     access_log: bool = False
     approvals: ApprovalMode = "answer"
+    max_worker_deaths: Annotated[int, Meta(ge=0, le=10_000)] = 20
+    worker_death_window: Annotated[float, Meta(gt=0, le=86_400)] = 60.0
 
     def __post_init__(self) -> None:
         if not self.host:

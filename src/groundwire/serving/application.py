@@ -4,24 +4,25 @@ Limits how many exchanges are in work at a time, and counts them. What a route a
 """
 
 import asyncio
-import gc
 import logging
-import signal
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from random import Random
 from time import perf_counter_ns
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from msgspec import Struct
 
 from groundwire.contracts.errors import GroundwireError, NotAllowed
 from groundwire.contracts.redaction import redact
+from groundwire.contracts.servers import ServerSettings
 from groundwire.serving.access_log import AccessLog
 from groundwire.serving.answers import Overloaded, unexpected
 from groundwire.serving.bodies import BrokenBody, RequestTooSlow
 from groundwire.serving.bridge import AsgiApp, AsgiCall
 from groundwire.serving.exchanges import ClientGone, Exchange, Route
+from groundwire.serving.idle_connections import RequestActivity
 from groundwire.serving.origins import SAFE_METHODS, check_page_request
 from groundwire.serving.response_headers import SECURITY_HEADERS, Headers, common_headers, preflight_headers
 from groundwire.serving.tallies import GONE, Tally
@@ -31,8 +32,6 @@ log = logging.getLogger("groundwire.serving")
 
 UNKNOWN = "other"
 """Counts requests for paths that are not served: each by its own name would be without end."""
-STOPS = (signal.SIGTERM, signal.SIGINT)
-"""What a worker is told to end by."""
 _ALWAYS = ("/health/", "/metrics")
 """Paths that are answered however much there is to do: they tell how it is going."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
@@ -51,27 +50,29 @@ class Doors(Struct, frozen=True, kw_only=True):
 
 
 class Application:
-    """Opens its doors before the first exchange and closes them after the last, on the server's loop."""
+    """An async context manager: opens its doors on the server's loop before the first exchange, closes them after the last."""
 
     def __init__(
         self,
         doors: AbstractAsyncContextManager[Doors],
+        settings: ServerSettings | None = None,
         *,
-        max_in_flight: int = 1000,
-        body_timeout: float = 120.0,
         tally: Tally | None = None,
         access_log: AccessLog | None = None,
         secrets: Collection[str] = (),
         origins: Collection[str] = (),
     ) -> None:
         """`secrets` are hidden in errors, besides all that looks like a key. Pages of these `origins` may use it, too."""
+        settings = settings or ServerSettings()
         self._opening = doors
         self.doors: Doors
         self._exact: dict[tuple[str, str], Route] = {}
         self._exact_paths: frozenset[str] = frozenset()
         self._prefixes: list[tuple[str, str, Route]] = []
-        self._max_in_flight = max_in_flight
-        self._body_timeout = body_timeout
+        self.header_timeout = settings.header_timeout
+        self.activity = RequestActivity()
+        self._max_in_flight = settings.max_in_flight
+        self._body_timeout = settings.body_timeout
         self._access_log = access_log
         self._secrets = secrets
         self._origins = frozenset(origin.lower() for origin in origins)
@@ -80,34 +81,44 @@ class Application:
         self.tally = tally or Tally()
         self.is_draining = False
         """Whether it was told to stop: it still answers, but wants no more requests."""
+        self.on_listening: Callable[[], object] = lambda: None
+        """Called when the server accepts connections."""
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        if not loop.is_running():  # a server within a running program opens and closes by itself
-            with suppress(NotImplementedError, AttributeError):  # where there are no such signals
-                loop.add_signal_handler(signal.SIGUSR1, self.drain)
-            loop.run_until_complete(self.open())
-            # The server forgets a signal that comes before it serves, so whoever made the worker holds them back.
-            loop.call_soon(signal.pthread_sigmask, signal.SIG_UNBLOCK, STOPS)
-            _spare_the_collector()
+        # The server calls this and then listens, both before it gives control back to the loop.
+        loop.call_soon(self.on_listening)
 
-    def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
-        if not loop.is_running():
-            loop.run_until_complete(self.close())
-
-    async def open(self) -> None:
+    async def __aenter__(self) -> Self:
         self.doors = await self._opening.__aenter__()
         routes = self.doors.routes
         self._exact = {(route.method, route.path): route for route in routes if not route.path.endswith("*")}
         self._exact_paths = frozenset(path for _, path in self._exact)
         self._prefixes = [(route.method, route.path[:-1], route) for route in routes if route.path.endswith("*")]
+        return self
 
-    async def close(self) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self._opening.__aexit__(None, None, None)
+
+    def limit_in_flight(self, most: int) -> None:
+        """Accept at most this many requests at a time, where settings allow more than there can be connections."""
+        if self._max_in_flight > most:
+            log.warning("maxInFlight is %d instead of %d: open files are limited.", most, self._max_in_flight)
+            self._max_in_flight = most
 
     def drain(self) -> None:
         self.is_draining = True
 
     async def __rsgi__(self, scope: Any, protocol: Any) -> None:
+        client = scope.client
+        self.activity.begin(client)
+        try:
+            await self._answer(scope, protocol)
+        finally:
+            self.activity.end(client)
+
+    async def _answer(self, scope: Any, protocol: Any) -> None:
         started = perf_counter_ns()
         route = None
         if scope.proto == "http":
@@ -224,13 +235,3 @@ def _covers(route: Route, path: str) -> bool:
 
 def _accepts(route: Route, path: str) -> bool:
     return route.accepts is None or route.accepts(path[len(route.path) - 1 :])
-
-
-def _spare_the_collector() -> None:
-    """What is there when serving begins stays for good, and requests leave no cycles: looking less often costs nothing.
-
-    Measured at 13 % of the CPU time of a request.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)

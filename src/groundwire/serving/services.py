@@ -41,12 +41,7 @@ def service_application(
     """Opens nothing yet: that is for the loop it will run on."""
     environ = os.environ if environ is None else environ
     doors = _open(settings, opening, about, registry or Registry(), environ, clock or SystemClock())
-    return Application(
-        doors,
-        max_in_flight=settings.server.max_in_flight,
-        secrets=secrets_in(environ),
-        origins=settings.server.allowed_origins,
-    )
+    return Application(doors, settings.server, secrets=secrets_in(environ), origins=settings.server.allowed_origins)
 
 
 async def check_service(settings: Settings, environ: Mapping[str, str] | None = None) -> None:

@@ -1,0 +1,117 @@
+"""Processes that workers leave behind: finding them, adopting them, ending them.
+
+Uses what Linux has: `/proc`, and `PR_SET_CHILD_SUBREAPER`. Elsewhere nothing is found, and nothing is ended.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+_SET_CHILD_SUBREAPER = 36
+_GRACE_SECONDS = 1.0
+"""Between SIGTERM and SIGKILL."""
+_PATIENCE_SECONDS = 3.0
+"""After which even a killed process is left alone: the kernel does not let go of it."""
+_POLL_SECONDS = 0.01
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of descendants whose own parent dies, so that they can be found."""
+    if sys.platform == "linux":
+        import ctypes  # only here
+
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def children_of(pid: int) -> set[int]:
+    found: set[int] = set()
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # the thread or the process has just ended
+            found.update(map(int, thread.read_text().split()))
+    return found
+
+
+def descendants_of(pid: int) -> set[int]:
+    found: set[int] = set()
+    waiting = children_of(pid)
+    while waiting:
+        found |= waiting
+        waiting = set[int]().union(*map(children_of, waiting)) - found
+    return found
+
+
+def end_processes(find: Callable[[], Iterable[int]]) -> None:
+    """End the processes that `find` returns: SIGTERM, then SIGKILL for those that remain.
+
+    `find` is called again until all are gone, because a process may start others while it ends.
+    """
+    started = time.monotonic()
+    asked: set[int] = set()
+    while time.monotonic() - started < _PATIENCE_SECONDS:
+        found = {pid for pid in (*find(), *asked) if _is_running(pid)}
+        if not found:
+            return
+        is_late = time.monotonic() - started > _GRACE_SECONDS
+        for pid in found if is_late else found - asked:
+            send_signal(pid, signal.SIGKILL if is_late else signal.SIGTERM)
+        asked |= found
+        time.sleep(_POLL_SECONDS)
+
+
+def send_signal(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # it has ended, or belongs to another user by now
+        os.kill(pid, number)
+
+
+def reap(pid: int) -> None:
+    """Let the kernel forget a child that has ended."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _is_running(pid: int) -> bool:
+    reap(pid)
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state not in "ZX"
+
+
+class Orphans:
+    """Children of this process that it did not start: their parents were workers, and have died.
+
+    Those that exist already when a worker dies were left by other workers; they run until the server ends.
+    """
+
+    def __init__(self, workers: Callable[[], set[int]]) -> None:
+        self._workers = workers
+        self._spared = children_of(os.getpid())  # started by the program that became this server
+        self._known: set[int] = set()
+        self._ending: dict[int, float] = {}
+
+    def check(self) -> None:
+        """Reap those that have ended, and kill those that were told to end and have not."""
+        now = time.monotonic()
+        for pid in self._found():
+            reap(pid)
+            if self._ending.get(pid, now) < now:
+                send_signal(pid, signal.SIGKILL)
+        self._known = self._found()
+        self._ending = {pid: due for pid, due in self._ending.items() if pid in self._known}
+
+    def end_new(self) -> None:
+        """Tell the children of a worker that has just died to end."""
+        for pid in self._found() - self._known:
+            send_signal(pid, signal.SIGTERM)
+            self._ending[pid] = time.monotonic() + _GRACE_SECONDS
+
+    def end_all(self) -> None:
+        end_processes(lambda: set[int]().union(*({pid} | descendants_of(pid) for pid in self._found())))
+
+    def _found(self) -> set[int]:
+        return children_of(os.getpid()) - self._workers() - self._spared
