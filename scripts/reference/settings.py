@@ -126,7 +126,7 @@ MEANINGS = {
     "ServerSettings.keepSteps": "Keep [what clients drop](../guides/gateway.md#what-is-kept) of a step that called tools; without it, such "
     "a step goes back to the model as the client sends it.",
     "ServerSettings.retentionDays": "Days after which [what nobody came back for](../guides/gateway.md#what-is-kept) is removed; 0 keeps it.",
-    "ServerSettings.approvals": "What a call of a server tool does that needs an approval: `answer` refuses it with a text for the model, `pause` pauses its run until the approval is decided. The request header `x-groundwire-approvals` takes precedence.",
+    "ServerSettings.approvals": "What a call of a server tool does that needs an approval: `answer` refuses it with a text for the model, `pause` pauses its run until the approval is decided. The request header `x-groundwire-approvals` takes precedence, then the key.",
     "ServerSettings.accessLog": "A line of JSON for each request on stdout; `--access-log` does the same.",
     "ServerSettings.shutdownSeconds": "How long answers that have begun may take when the server is told to stop.",
     "ServerSettings.maxWorkerDeaths": "Deaths of workers within `workerDeathWindow` at which the server ends with exit code 1; 0 for never.",

@@ -6,7 +6,10 @@ import httpx2 as httpx
 import openai
 import pytest
 
-from groundwire import Registry, tool
+from groundwire import Registry, Runtime, tool
+from groundwire.contracts.keys import ApiKey
+from groundwire.contracts.servers import ServerSettings
+from groundwire.serving.keys import digest_of, new_secret
 from groundwire.testing import Answer, Ask, Fault, FaultKind, ModelFaults
 from tests.gateway.conftest import another_gateway
 
@@ -160,3 +163,35 @@ async def test_a_paused_request_sent_again_with_its_key_gives_the_end_once_it_is
             done = await client.post(path, json=body, headers=headers)
             assert done.json()["choices"][0]["message"]["content"] == "Paid."
     assert till.paid == [5]
+
+
+@pytest.mark.parametrize(("settings", "key", "header", "is_paused"), [
+    ("answer", "", "", False),
+    ("pause", "", "", True),
+    ("answer", "pause", "", True),
+    ("pause", "answer", "", False),
+    ("answer", "answer", "pause", True),
+    ("pause", "pause", "answer", False),
+])  # fmt: skip
+async def test_the_request_then_the_key_then_the_settings_say_whether_a_run_pauses(
+    gateway, client, tmp_path, settings, key, header, is_paused
+):
+    store, secret = f"sqlite:///{tmp_path}/store.db", new_secret().reveal()
+    async with Runtime(Registry(), store) as runtime:
+        await runtime.create_key(
+            ApiKey(
+                key_id="key_1", tenant="default", name="ann", digest=digest_of(secret), prefix="x",
+                scopes=("models", "tools", "view"), approvals=key,
+            ),
+            by="ann",
+        )  # fmt: skip
+    server = ServerSettings(approvals=settings)
+    async with gateway(PAY, "Told.", store=store, registry=Till().registry, server=server) as up:
+        headers = {"authorization": f"Bearer {secret}", "x-groundwire-tools": "pay"}
+        if header:
+            headers["x-groundwire-approvals"] = header
+        body = {"model": up.model, "messages": [{"role": "user", "content": "Pay five."}]}
+        answer = await client.post(f"{up.url}/v1/chat/completions", json=body, headers=headers)
+        assert answer.headers["x-groundwire-approval-id"]
+        (run,) = (await client.get(f"{up.url}/api/runs", headers=headers)).json()["items"]
+    assert run["status"] == ("waiting" if is_paused else "ended")

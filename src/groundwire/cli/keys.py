@@ -69,6 +69,11 @@ def keys() -> None:
 @_many("--requests", "requests", "At most so many, such as 60/minute.", type=Limit("requests"), metavar="N/WINDOW")
 @_many("--tokens", "tokens", "Such as 1000000/day.", type=Limit("tokens"), metavar="N/WINDOW")
 @_many("--money", "money", "In dollars, such as 20/month.", type=Limit("money"), metavar="N/WINDOW")
+@click.option(
+    "--approvals",
+    type=click.Choice(["answer", "pause"]),
+    help="What calls of server tools do that need an approval. Default: as the server's settings say.",
+)
 @click.option("--expires", type=Duration(), metavar="DURATION", help="How long it is good, such as 90d.")
 @json_option
 @global_options()
@@ -113,6 +118,7 @@ def _make(runtime: "Runtime", secret: str, terms: dict[str, Any]) -> "ApiKey":
         limits=(*terms["requests"], *terms["tokens"], *terms["money"]),
         created_at=now,
         expires_at=None if terms["expires"] is None else now + terms["expires"],
+        approvals=terms["approvals"] or "",
     )
 
 

@@ -24,6 +24,8 @@ _CONTAINED: dict[Scope, Scope] = {"view": "api", "decide": "api"}
 """Scopes that come with a wider one."""
 LOCAL = "local"
 """Stands for the one person who uses a server that has no keys."""
+ApprovalMode: TypeAlias = Literal["answer", "pause"]
+"""What a call of a server tool does that needs an approval: it is refused with a text for the model, or its run pauses."""
 Unit: TypeAlias = Literal["requests", "tokens", "money"]
 Window: TypeAlias = Literal["minute", "hour", "day", "month"] | int
 """Windows follow the calendar in UTC. A number is their length in seconds, counted from the epoch."""
@@ -53,7 +55,8 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     """A key as it is stored. Nothing about it ever changes, except that it is revoked.
 
     `digest` is the SHA-256 of the secret in hex, `prefix` its first characters, which lists show. Models and tools are
-    globs; `default_tools` are offered to the model where a request names none.
+    globs; `default_tools` are offered to the model where a request names none. `approvals` is empty where the key leaves
+    the mode to the server's settings.
     """
 
     key_id: str
@@ -69,6 +72,7 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     created_at: float = 0.0
     expires_at: float | None = None
     revoked_at: float | None = None
+    approvals: ApprovalMode | Literal[""] = ""
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -88,6 +92,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = EVERYTHING
     default_tools: tuple[str, ...] = ()
     limits: tuple[KeyLimit, ...] = ()
+    approvals: ApprovalMode | Literal[""] = ""
 
     @property
     def owner_id(self) -> str:
@@ -131,6 +136,7 @@ def caller_of(key: ApiKey) -> Caller:
         tools=key.tools,
         default_tools=key.default_tools,
         limits=key.limits,
+        approvals=key.approvals,
     )
 
 

@@ -1,13 +1,12 @@
 """What a server may be told about itself in `groundwire.toml`."""
 
 import re
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from groundwire.contracts.errors import ConfigError
-
-ApprovalMode: TypeAlias = Literal["answer", "pause"]
+from groundwire.contracts.keys import ApprovalMode
 
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s/?#@*]+")
 

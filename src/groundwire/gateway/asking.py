@@ -15,11 +15,10 @@ from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import GroundwireError, ProviderError, WireError
 from groundwire.contracts.failures import FailureKind
-from groundwire.contracts.keys import Caller, Held
+from groundwire.contracts.keys import ApprovalMode, Caller, Held
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
-from groundwire.contracts.servers import ApprovalMode
 from groundwire.gateway.approvals import PendingApproval, header_value, with_approvals
 from groundwire.gateway.failing import failure_of, write_failure
 from groundwire.gateway.forwarding import Passage, pass_on
@@ -205,18 +204,18 @@ class ModelDoor:
             actor=caller.key_id,
             key_id=caller.owner_id,
             request_key=exchange.request_key,
-            approvals=self._approval_mode(exchange),
+            approvals=self._approval_mode(exchange, caller),
         )
         clients = tuple(tool for tool in request.tools if type(tool) is FunctionTool)
         question.request = replace(request, tools=clients)
         question.governed = GovernedModel(agent, governing)
         return question
 
-    def _approval_mode(self, exchange: Exchange) -> ApprovalMode:
-        """What a call does that needs an approval: as the request says, else as the settings say."""
+    def _approval_mode(self, exchange: Exchange, caller: Caller) -> ApprovalMode:
+        """What a call does that needs an approval: as the request says, else its key, else the settings."""
         match exchange.told(APPROVALS_HEADER):
             case None:
-                return self._services.settings.approvals
+                return caller.approvals or self._services.settings.approvals
             case "pause":
                 return "pause"
             case "answer":

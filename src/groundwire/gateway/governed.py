@@ -26,7 +26,7 @@ from groundwire.contracts.events import (
     TextDelta,
 )
 from groundwire.contracts.failures import Failure, FailureKind
-from groundwire.contracts.keys import Caller
+from groundwire.contracts.keys import ApprovalMode, Caller
 from groundwire.contracts.messages import CallItem, Item, Message, TextPart
 from groundwire.contracts.replies import (
     Finish,
@@ -41,7 +41,6 @@ from groundwire.contracts.replies import (
 )
 from groundwire.contracts.requests import DeclaredTool, FunctionTool, ModelRequest, NativeTool, ToolChoice
 from groundwire.contracts.runs import RESUMABLE, Outcome
-from groundwire.contracts.servers import ApprovalMode
 from groundwire.contracts.tools import ToolSpec
 from groundwire.gateway.approvals import PendingApproval, approvals_in, pending_approvals
 from groundwire.runtime.policies.access import is_callable_by, matches_any, parse_names
