@@ -12,8 +12,13 @@ from groundwire.serving.idle_connections import RELIEVED, IdleConnections
 _BACKLOG = 1024
 _FILES = 65_536
 """Open files that a process asks the system for."""
-_HTTP2 = HTTP2Settings(keep_alive_interval=30_000, max_headers_size=HTTP1Settings().max_buffer_size)
-"""A silent connection is sent a ping after 30 s. Headers may be as long as in HTTP/1; the server's default is 16 MB."""
+_HTTP2 = HTTP2Settings(
+    keep_alive_interval=30_000,  # a silent connection is sent a ping
+    max_headers_size=HTTP1Settings().max_buffer_size,  # as in HTTP/1; the server's default is 16 MB
+    # A client that reads nothing makes the server keep a response per stream. With the default of 200 streams, 100
+    # connections took 7 GB; a client that needs more at once opens another connection.
+    max_concurrent_streams=8,
+)
 
 
 class HttpServer:
