@@ -113,10 +113,12 @@ def cancel_job(job_id: str, tenant: str, *, as_json: bool) -> None:
 def work(tools_dir: str | None, registry_path: str | None, *, until_idle: bool) -> None:
     """Carry out calls of background tools until told to stop (SIGINT, SIGTERM)."""
     from groundwire.cli.opening import read_settings, read_tools, run_with_servers
+    from groundwire.runtime.task_exits import contain_task_exits
 
     settings, registry = read_settings(), read_tools(tools_dir, registry_path)
 
     async def run(runtime: "Runtime") -> None:
+        contain_task_exits(asyncio.get_running_loop())
         told = asyncio.Event()
         for sent in (signal.SIGINT, signal.SIGTERM):  # before any work begins: what has begun is finished
             asyncio.get_running_loop().add_signal_handler(sent, told.set)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import traceback
 from collections.abc import Awaitable
 from functools import partial
 from typing import Any, TypeAlias
@@ -16,17 +15,17 @@ import msgspec
 
 from groundwire.contracts.decisions import Answer, Confirm, Deny
 from groundwire.contracts.events import ApprovalRequested
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.ports import Clock, Flags, Ids, Store
 from groundwire.contracts.records import Charge, Confirmation, ConfirmationStatus
 from groundwire.contracts.results import ToolResult
-from groundwire.contracts.texts import storable
 from groundwire.contracts.tools import ToolSpec
 from groundwire.registry import Handler
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.clock import to_iso
 from groundwire.runtime.context import Context
 from groundwire.runtime.grounding import find_evidence, refusal_for
-from groundwire.runtime.invocation import OPERATOR_CHARS
+from groundwire.runtime.invocation import describe_failure
 from groundwire.runtime.ledger import Ledger, Unresolved, outcome_unknown
 from groundwire.runtime.limited import run_limited
 from groundwire.runtime.policies.budgets import stored_scope, within_budget
@@ -223,14 +222,15 @@ class Gatekeeper:
         attempt.is_unresolved = True
         try:
             value = await run_limited(hook, entry.limits.hard_ms / 1000, attempt)
-        except (KeyboardInterrupt, GeneratorExit):
+        except GeneratorExit:  # the call is being closed
             raise
         except BaseException as error:  # the boundary to code that is not ours: a hook that fails knows nothing
-            if isinstance(error, asyncio.CancelledError) and attempt.is_being_cancelled():
+            if is_from_signal(error) or (isinstance(error, asyncio.CancelledError) and attempt.is_being_cancelled()):
                 raise
             unknown = outcome_unknown(attempt.name, attempt.effect.effect_id if attempt.effect is not None else "")
-            failure = storable(traceback.format_exc()[-OPERATOR_CHARS:])
-            return msgspec.structs.replace(unknown, operator=f"{unknown.operator}; its hook failed: {failure}")
+            return msgspec.structs.replace(
+                unknown, operator=f"{unknown.operator}; its hook failed: {describe_failure()}"
+            )
         attempt.is_unresolved = False
         return None if value is None else Reconciled(value)
 

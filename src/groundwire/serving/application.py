@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from groundwire.runtime.task_exits import contain_task_exits
 from groundwire.serving.access_log import AccessLog
 from groundwire.serving.answers import Overloaded, unexpected
 from groundwire.serving.bodies import BrokenBody, RequestTooSlow
@@ -71,6 +72,7 @@ class Application:
         if not loop.is_running():  # a server within a running program opens and closes by itself
             with suppress(NotImplementedError, AttributeError):  # where there are no such signals
                 loop.add_signal_handler(signal.SIGUSR1, self.drain)
+            contain_task_exits(loop)
             loop.run_until_complete(self.open())
             # The server forgets a signal that comes before it serves, so whoever made the worker holds them back.
             loop.call_soon(signal.pthread_sigmask, signal.SIG_UNBLOCK, STOPS)
