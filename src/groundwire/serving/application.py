@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from groundwire.contracts.errors import StoreError
 from groundwire.runtime.task_exits import contain_task_exits
 from groundwire.serving.access_log import AccessLog
 from groundwire.serving.answers import Overloaded, unexpected
@@ -80,7 +81,10 @@ class Application:
 
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
         if not loop.is_running():
-            loop.run_until_complete(self.close())
+            try:
+                loop.run_until_complete(self.close())
+            except StoreError as error:  # what was not written yet cannot be written any more
+                log.error("The server could not close its store: %s", error)  # noqa: TRY400 - the text says it all
 
     async def open(self) -> None:
         self.doors = await self._opening.__aenter__()
