@@ -68,8 +68,8 @@ def covers(route, path):
 
 async def test_every_route_is_described_and_everything_described_is_served(operations):
     application = make()
-    await application.open()
-    await application.close()
+    async with application:
+        pass
     doors, found = application.doors, set(operations)
     others = {
         (method, route.path.replace(":path}", "}")) for route in doors.other.routes for method in route.endpoint.methods

@@ -34,6 +34,19 @@ async def raise_odd(job):
     raise Odd("odd")
 
 
+async def leave(job):
+    raise SystemExit(3)
+
+
+async def interrupt(job):
+    await asyncio.sleep(0)
+    raise KeyboardInterrupt
+
+
+async def close(job):
+    raise GeneratorExit
+
+
 async def wait_for_nothing(job):
     raise RetryLater(math.nan)
 
@@ -48,6 +61,9 @@ async def wait_for_ever(job):
         (cancel_itself, "its handler was cancelled, and not by us"),
         (raise_wordless, "Wordless"),
         (raise_odd, "Odd: odd"),
+        (leave, "SystemExit: 3"),
+        (interrupt, "KeyboardInterrupt: "),
+        (close, "GeneratorExit: "),
         (wait_for_nothing, "ConfigError: a job cannot be tried again in nan s (from 0 s to ten years)"),
         (wait_for_ever, "ConfigError: a job cannot be tried again in inf s (from 0 s to ten years)"),
     ],

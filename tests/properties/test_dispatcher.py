@@ -101,7 +101,17 @@ RESULTS = st.builds(
     partial_side_effects=st.booleans(),
 )
 ERRORS = st.sampled_from(
-    [ValueError("x"), SystemExit(1), asyncio.CancelledError(), StopIteration(), KeyError("\ud800"), RecursionError()]
+    [
+        ValueError("x"),
+        SystemExit(1),
+        KeyboardInterrupt(),
+        GeneratorExit(),
+        asyncio.CancelledError(),
+        StopIteration(),
+        KeyError("\ud800"),
+        RecursionError(),
+        BaseExceptionGroup("x", [SystemExit(1)]),
+    ]
 ) | st.builds(ToolError, st.sampled_from(list(ErrorType)), st.text() | VALUES, detail=st.none() | st.text() | VALUES)
 OUTCOMES = VALUES | RESULTS | ERRORS | st.sampled_from([math.nan, 10**400, {1}, Progress(value=1)])
 

@@ -343,6 +343,8 @@ def test_a_handler_that_is_gone_is_named_so(tools, path):
         "raise RuntimeError('at import')\ndef execute(text): ...\n",
         "import no_such_module\ndef execute(text): ...\n",
         "raise SystemExit\ndef execute(text): ...\n",
+        "raise KeyboardInterrupt\ndef execute(text): ...\n",
+        "raise GeneratorExit\ndef execute(text): ...\n",
         "execute = 5\n",
         "from .words import execute\n",
         "def wrap(f): return lambda: None\n@wrap\ndef execute(text): ...\n",

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from groundwire.runtime.limited import Interrupted, TimeLimitReached, run_limited
+from groundwire.runtime.limited import GeneratorExitRaised, Interrupted, TimeLimitReached, run_limited
 from groundwire.runtime.threads import MAX_IDLE, DaemonThreads
 
 
@@ -39,6 +39,34 @@ async def test_a_coroutine_that_ends_in_time_gives_its_value(make):
 async def test_its_exception_is_passed_on():
     with pytest.raises(KeyError):
         await run_limited(fail(), 5, Call())
+
+
+async def raise_generator_exit(*, late):
+    if late:
+        await asyncio.sleep(0)
+    raise GeneratorExit
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_generator_exit_of_its_own_is_told_from_being_closed(late):
+    with pytest.raises(GeneratorExitRaised):
+        await run_limited(raise_generator_exit(late=late), 5, Call())
+
+
+async def resist():
+    try:
+        await never()
+    except GeneratorExit:
+        await never()
+
+
+@pytest.mark.parametrize("make", [never, resist])
+async def test_a_call_that_is_closed_is_closed_whatever_its_coroutine_does(make):
+    call = run_limited(make(), 5, Call())
+    call.send(None)
+    call.close()
+    with pytest.raises(StopIteration):
+        call.send(None)
 
 
 async def test_time_that_is_up_leaves_no_trace_on_the_task():

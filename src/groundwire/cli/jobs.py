@@ -115,10 +115,12 @@ def work(tools_dir: str | None, registry_path: str | None, *, until_idle: bool) 
     from groundwire.agent import Agent
     from groundwire.assembly import open_models
     from groundwire.cli.opening import read_settings, read_tools, run_with_servers
+    from groundwire.runtime.task_exits import contain_task_exits
 
     settings, registry = read_settings(), read_tools(tools_dir, registry_path)
 
     async def run(runtime: "Runtime") -> None:
+        contain_task_exits(asyncio.get_running_loop())
         stopped = asyncio.Event()
         for sent in (signal.SIGINT, signal.SIGTERM):  # before any work begins: what has begun is finished
             asyncio.get_running_loop().add_signal_handler(sent, stopped.set)

@@ -18,6 +18,7 @@ from dbos import DBOS, DBOSClient, _dbos
 
 from groundwire.contracts.errors import ConfigError
 from groundwire.jobs.failures import in_our_words
+from groundwire.jobs.files import FileGuard
 from groundwire.jobs.liveness import FileLiveness, Liveness, PostgresLiveness
 from groundwire.jobs.locks import one_at_a_time
 from groundwire.jobs.looking import Looks
@@ -48,6 +49,7 @@ class Engine:
         self._queue_threads: set[str] = set()
         self._looks: Looks | None = None
         self._schema = place.schema or None
+        self._files: FileGuard | None = None
         self.liveness: Liveness
         self._preparing: AbstractContextManager[None] = nullcontext()  # on PostgreSQL, whoever prepares takes locks
         if place.dsn:
@@ -58,6 +60,7 @@ class Engine:
                 self._folder = tempfile.mkdtemp(prefix="groundwire-jobs-")
             file = place.file or str(Path(self._folder) / "jobs.db")
             self._pool = _open_sqlite(file, full=place.survives_power)
+            self._files = FileGuard(self._pool, file)
             self.liveness = FileLiveness(file)
             self._preparing = one_at_a_time(Path(f"{file}-preparing"), timeout=PREPARE_SECONDS)
         # Threads that wait for SQLite's own lock sleep longer and longer; those that wait here are woken.
@@ -85,10 +88,13 @@ class Engine:
     @contextmanager
     def transact(self) -> Iterator[sa.Connection]:
         """What is read in here is still so when it is changed."""
-        with in_our_words(), self._turn, self._ours.begin() as connection:
-            if connection.dialect.name == "sqlite":  # else a transaction would begin with the first change
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            yield connection
+        with in_our_words(), self._turn:
+            with self._ours.begin() as connection:
+                if connection.dialect.name == "sqlite":  # else a transaction would begin with the first change
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield connection
+            if self._files is not None:  # what was committed to a deleted file was not kept
+                self._files.check()
 
     def enqueue(self, connection: sa.Connection, job_id: str, run: int, kind: str, delay: float | None) -> None:
         """Have a worker carry out this run after so many seconds (None: when it is released), if `connection` commits."""
@@ -208,6 +214,8 @@ class Engine:
                 if self._schema is not None:
                     connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_TABLES})"))
                 METADATA.create_all(connection)
+        if self._files is not None:
+            self._files.remember()
 
 
 def _running_instance() -> DBOS | None:

@@ -12,7 +12,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError as CutOff
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.errors import ConfigError, InvalidJson, StoreUnavailable
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.jobs import Job, JobFailed, JobHandler, JobSettings, RetryLater
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.redaction import redact
@@ -178,7 +179,7 @@ class Worker:
         work = self._handlers[job.kind](job)
         if not inspect.isawaitable(work):
             raise JobFailed(f"the handler of {job.kind} has run, but is no async function", retry=False)
-        task = asyncio.ensure_future(work)
+        task = asyncio.ensure_future(_contain(work))
         self._running[job.job_id] = task
         try:
             return await task
@@ -231,6 +232,17 @@ class Worker:
                 self._changes.wait(seen, PATROL_SECONDS),
                 *([clock.sleep(following - clock.now())] if following is not None else []),
             )
+
+
+async def _contain(work: Awaitable[JsonValue]) -> JsonValue:
+    """Await a handler's work. A task that raises SystemExit or KeyboardInterrupt would end the worker's event loop."""
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as error:
+        if is_from_signal(error):
+            raise
+        log.exception("A job handler raised %s.", type(error).__name__)
+        raise JobFailed(_words_of(error)) from error
 
 
 def _json_of(result: JsonValue) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 from groundwire.contracts.canonical import digest_bytes
 from groundwire.contracts.errors import RegistryError
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.tools import ToolSpec, Variant
 from groundwire.registry.contents import HANDLER_FILE, handler_hash, read_digests
 from groundwire.registry.handlers import Handler, bind
@@ -72,9 +73,11 @@ def _import_handler(folder: Path, spec: ToolSpec) -> ModuleType:
     name = _open_package(folder, found, {PurePosixPath(path).parent for path in digests})
     try:
         return importlib.import_module(f"{name}.{HANDLER_FILE.removesuffix('.py')}")
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # a module runs as it is imported, and can raise anything
+        if is_from_signal(error):
+            raise
         raise RegistryError(
-            f"The handler of {spec.tool_id} cannot be imported: {type(error).__name__}: {error}",
+            f"The handler of {spec.tool_id} cannot be imported: {_describe(error)}",
             reason="handler_broken",
         ) from error
 
@@ -105,3 +108,10 @@ def _function(module: ModuleType, name: str, spec: ToolSpec) -> Callable[..., An
         raise RegistryError(f"The handler of {spec.tool_id} has no function {name}().", reason="handler_broken")
     found: Callable[..., Any] = function
     return found
+
+
+def _describe(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - its text is made by the module's own code
+        return type(error).__name__

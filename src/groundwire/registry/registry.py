@@ -15,6 +15,7 @@ import msgspec
 
 from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ArtifactError, RegistryError
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.requests import FunctionTool
 from groundwire.contracts.tools import Exposure, ToolSpec, function_tool
 from groundwire.registry.artifact import (
@@ -227,7 +228,9 @@ def _resolve_function(spec: ToolSpec, live: Registry | None) -> Handler:
 def _import_tool(spec: ToolSpec) -> Tool | None:
     try:
         module = importlib.import_module(spec.handler_path.partition(":")[0])
-    except (Exception, SystemExit):  # noqa: BLE001 - a module can raise anything; the caller says what is missing
+    except BaseException as error:  # a module can raise anything; the caller reports that the tool is missing
+        if is_from_signal(error):
+            raise
         return None
     found = (value for value in vars(module).values() if isinstance(value, Tool) and value.tool_id == spec.tool_id)
     return next(found, None)

@@ -14,6 +14,7 @@ from groundwire.contracts.calls import ToolCall
 from groundwire.contracts.decisions import Answer, Deny
 from groundwire.contracts.errors import ConfigError, ErrorDetail, ErrorType, GroundwireError, RegistryError
 from groundwire.contracts.events import CallStarted
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.ports import Clock, Ids, Store, Telemetry
 from groundwire.contracts.records import CallRecord
 from groundwire.contracts.results import ToolResult, decode_result
@@ -211,15 +212,22 @@ class Dispatcher:
     def holds_lease(self, attempt: Attempt) -> bool:
         return self._ledger.holds_lease(attempt)
 
-    async def _settle(self, attempt: Attempt, entry: Entry, outcome: Outcome) -> ToolResult:
+    async def _settle(
+        self, attempt: Attempt, entry: Entry, outcome: Outcome, *, reconciled: bool = False
+    ) -> ToolResult:
         hook = self._on_step
         if hook is not None:
             hook("output", attempt)
-        output = guard_output(entry, outcome)
+        try:
+            output = guard_output(entry, outcome)
+        except BaseException as error:  # encoding runs code of the returned value
+            if is_from_signal(error):
+                raise
+            output = crashed(attempt)
         attempt.step = "settle"
         if hook is not None:
             hook("settle", attempt)
-        result = await self._recorder.settle(attempt, entry, output)
+        result = await self._recorder.settle(attempt, entry, output, reconciled=reconciled)
         if hook is not None:
             hook("intents", attempt)
         if result.intents:
@@ -244,11 +252,8 @@ class Dispatcher:
                 raise AssertionError("a verdict of nothing does not end a call")
 
     async def _settle_reconciled(self, attempt: Attempt, entry: Entry, value: Any) -> ToolResult:
-        attempt.operator = "the earlier attempt had taken effect, says the tool's reconcile hook"
-        output = guard_output(entry, Outcome(value))
-        result = await self._recorder.settle(attempt, entry, output, reconciled=True)
-        self._wish(attempt, result)
-        return result
+        attempt.operator = "the tool's reconcile hook reported that the earlier attempt had taken effect"
+        return await self._settle(attempt, entry, Outcome(value), reconciled=True)
 
     def _wish(self, attempt: Attempt, result: ToolResult) -> None:
         attempt.turn.intents.extend((attempt.call_id, attempt.tool_id, intent) for intent in result.intents)

@@ -15,6 +15,7 @@ import msgspec
 
 from groundwire.contracts.decisions import Answer, Confirm, Deny
 from groundwire.contracts.events import ApprovalRequested
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.ports import Clock, Flags, Ids, Store
 from groundwire.contracts.records import Charge, Confirmation, ConfirmationStatus, NotApproved
 from groundwire.contracts.results import ToolResult
@@ -24,7 +25,7 @@ from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.clock import to_iso
 from groundwire.runtime.context import Context
 from groundwire.runtime.grounding import find_evidence, refusal_for
-from groundwire.runtime.invocation import current_traceback
+from groundwire.runtime.invocation import describe_failure
 from groundwire.runtime.ledger import Ledger, Unresolved, outcome_unknown
 from groundwire.runtime.limited import run_limited
 from groundwire.runtime.policies.budgets import stored_scope, within_budget
@@ -238,14 +239,15 @@ class Gatekeeper:
         attempt.is_unresolved = True
         try:
             value = await run_limited(hook, entry.limits.hard_ms / 1000, attempt)
-        except (KeyboardInterrupt, GeneratorExit):
+        except GeneratorExit:  # the call is being closed
             raise
         except BaseException as error:  # the boundary to code that is not ours: a hook that fails knows nothing
-            if isinstance(error, asyncio.CancelledError) and attempt.is_being_cancelled():
+            if is_from_signal(error) or (isinstance(error, asyncio.CancelledError) and attempt.is_being_cancelled()):
                 raise
             unknown = outcome_unknown(attempt.name, attempt.effect.effect_id if attempt.effect is not None else "")
-            failure = current_traceback()
-            return msgspec.structs.replace(unknown, operator=f"{unknown.operator}; its hook failed: {failure}")
+            return msgspec.structs.replace(
+                unknown, operator=f"{unknown.operator}; its hook failed: {describe_failure()}"
+            )
         attempt.is_unresolved = False
         return None if value is None else Reconciled(value)
 

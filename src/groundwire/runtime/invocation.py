@@ -18,6 +18,7 @@ from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import ErrorDetail, ErrorType, ToolError
 from groundwire.contracts.events import CallProgress
 from groundwire.contracts.intents import Intent
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.redaction import redact
 from groundwire.contracts.results import ErrorInfo
 from groundwire.contracts.texts import storable
@@ -64,7 +65,10 @@ class Outcome(Struct, eq=False):
 def invoke(
     attempt: Attempt, entry: Entry, handler: Handler, context: Context | None, threads: DaemonThreads
 ) -> Outcome | Coroutine[Any, Any, Outcome]:
-    """Run the handler under its hard limit: how it ended, or how it will. Raises only when the whole task is cancelled."""
+    """Run the handler under its hard limit: how it ended, or a coroutine that returns that.
+
+    Raises only what is not about the handler: a cancellation of the task, and exceptions of signals.
+    """
     arguments: dict[str, Any] = attempt.arguments
     try:
         if handler.convert is not None:
@@ -89,6 +93,8 @@ def invoke(
         except StopIteration as finished:  # it never waits: no other task and no limit could come between
             return Outcome(finished.value)
         return _go_on(attempt, entry, coroutine, waited_for)
+    except GeneratorExit:  # the handler's own: nothing waits here, so nothing can be closed
+        return crashed(attempt)
     except BaseException as error:  # noqa: BLE001 - the boundary to code that is not ours
         return _ended_by(error, attempt, entry)
 
@@ -101,12 +107,12 @@ async def _go_on(attempt: Attempt, entry: Entry, coroutine: Coroutine[Any, Any, 
 
 
 def _ended_by(error: BaseException, attempt: Attempt, entry: Entry) -> Outcome:
-    """What an exception says of the handler that it left; or the exception itself, where it is not about the handler."""
+    """The outcome of a handler that raised. Raises `error` again where it is not about the handler."""
     match error:
         case ToolError():
             try:
                 return _declared_failure(error, attempt)
-            except ValueError:  # its type was changed to something that is none
+            except Exception:  # noqa: BLE001 - its fields were changed, and are the tool's own code
                 return crashed(attempt)
         case ArgumentFault():
             return _bad_value(attempt, error)
@@ -116,9 +122,11 @@ def _ended_by(error: BaseException, attempt: Attempt, entry: Entry) -> Outcome:
             return _cut_off(attempt, ErrorType.CANCELLED, f"{attempt.name} was cancelled.")
         case asyncio.CancelledError() if attempt.is_being_cancelled():
             raise error
-        case asyncio.CancelledError():
-            return _crash(attempt, "the handler raised CancelledError by itself")
-        case KeyboardInterrupt() | GeneratorExit():
+        case BaseExceptionGroup() if attempt.is_being_cancelled() and error.subgroup(asyncio.CancelledError):
+            raise asyncio.CancelledError from error
+        case GeneratorExit():  # the call is being closed; a handler's own has another type by now
+            raise error
+        case _ if is_from_signal(error):
             raise error
         case _:
             return crashed(attempt)
@@ -187,18 +195,12 @@ def _cut_off(attempt: Attempt, type_: ErrorType, message: str) -> Outcome:
 
 
 def crashed(attempt: Attempt) -> Outcome:
-    """The outcome of a handler whose exception, or what it left behind, is being handled now."""
+    """The outcome of a handler whose unexpected exception is being handled now.
+
+    The model learns that it failed; the operator gets the traceback.
+    """
     attempt.late_charges = ()
-    return _crash(attempt, current_traceback())
-
-
-def current_traceback() -> str:
-    """The exception that is being handled, as it is stored and logged: its end, without credentials."""
-    return storable(redact(traceback.format_exc())[-OPERATOR_CHARS:])
-
-
-def _crash(attempt: Attempt, operator: str) -> Outcome:
-    """An exception nobody planned. The model learns that it failed, the operator learns how."""
+    operator = describe_failure()
     log.error("tool %s failed (call %s)\n%s", attempt.name, attempt.call_id, operator)
     may_have_acted = attempt.entry is not None and attempt.entry.is_action
     advice = "Whether it took effect is not known." if may_have_acted else "It gave no result."
@@ -209,3 +211,16 @@ def _crash(attempt: Attempt, operator: str) -> Outcome:
         partial_side_effects=True,
     )
     return Outcome(errors=(info,), happened=None, operator=operator)
+
+
+def describe_failure() -> str:
+    """The traceback of the exception that is being handled, as it can be stored: its end, without credentials.
+
+    Never raises, except for signals.
+    """
+    try:
+        return storable(redact(traceback.format_exc())[-OPERATOR_CHARS:])
+    except BaseException as error:  # formatting runs code of the exception and of the objects it names
+        if is_from_signal(error):
+            raise
+        return "The traceback could not be formatted."

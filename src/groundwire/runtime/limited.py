@@ -5,11 +5,12 @@ cancelled when its time is up; if it does not give in to that within a grace per
 """
 
 import asyncio
-import contextlib
 import types
 from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from typing import Any, Protocol
+
+from groundwire.contracts.interrupts import is_from_signal
 
 GRACE_SECONDS = 1.0
 
@@ -20,6 +21,10 @@ class TimeLimitReached(Exception):
 
 class Interrupted(Exception):
     """The call was cancelled by its own turn, not by whoever awaits it."""
+
+
+class GeneratorExitRaised(Exception):
+    """The handler raised GeneratorExit by itself; nobody closed its coroutine."""
 
 
 class Interruptible(Protocol):
@@ -40,6 +45,8 @@ def run_limited(coroutine: Coroutine[Any, Any, Any], seconds: float, call: Inter
         waited_for = coroutine.send(None)
     except StopIteration as finished:
         return finished.value
+    except GeneratorExit as error:
+        raise GeneratorExitRaised from error
     return (yield from go_on_limited(coroutine, waited_for, seconds, call))
 
 
@@ -93,8 +100,8 @@ def _continue(
     while True:
         try:
             step = partial(coroutine.send, (yield waited_for))
-        except GeneratorExit:
-            coroutine.close()
+        except GeneratorExit:  # the whole call is being closed, with no event loop to wait on
+            _abandon(coroutine)
             raise
         except asyncio.CancelledError as cancelled:
             if guard.grace_is_over and verdict is not None:
@@ -114,9 +121,11 @@ def _continue(
             if verdict is not None:
                 raise outside or verdict from None
             return finished.value
-        except BaseException:
-            if verdict is not None:
+        except BaseException as error:
+            if verdict is not None and not is_from_signal(error):
                 raise outside or verdict from None
+            if isinstance(error, GeneratorExit):  # raised by the handler itself; as it is, it would close the call
+                raise GeneratorExitRaised from error
             raise
 
 
@@ -130,6 +139,9 @@ def _verdict(guard: _Guard, call: Interruptible) -> type[Exception] | None:
 
 
 def _abandon(coroutine: Coroutine[Any, Any, Any]) -> None:
-    """Leave behind a handler that does not give in. What it does to resist is its own."""
-    with contextlib.suppress(Exception):
+    """Leave behind a handler that does not give in. What it raises while it is closed is ignored."""
+    try:
         coroutine.close()
+    except BaseException as error:
+        if is_from_signal(error):
+            raise

@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from groundwire.contracts.errors import ConfigError
+from groundwire.runtime.task_exits import contain_task_exits
 
 T = TypeVar("T")
 
@@ -15,6 +16,7 @@ class Portal:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        contain_task_exits(self._loop)
         self._thread = threading.Thread(target=self._loop.run_forever, name="groundwire-portal", daemon=True)
         self._thread.start()
 

@@ -16,6 +16,7 @@ import msgspec
 from groundwire.contracts.canonical import JsonObject, digest
 from groundwire.contracts.errors import ConfigError, StoreError
 from groundwire.contracts.events import IntentApplied
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.messages import Message
 from groundwire.contracts.ports import Clock, Grant, Ids, Store, TrustPolicy
 from groundwire.contracts.records import AuditEntry, Closing, Session
@@ -180,8 +181,10 @@ class Sessions:
             for wish in known:
                 try:
                     state = self._state.apply(state, wish[2])
-                except Exception:  # an application's reducer; its fault must not undo a call that has happened
-                    log.exception("call %s (%s) wished for %s, which failed", wish[0], wish[1], wish[2].type)
+                except BaseException as error:  # the application's reducer: the call has happened, and is recorded
+                    if is_from_signal(error):
+                        raise
+                    log.exception("The reducer of intent %s failed (call %s of %s).", wish[2].type, wish[0], wish[1])
                 else:
                     granted.append(wish)
             return msgspec.structs.replace(session, state=state, updated_at=self._clock.now())

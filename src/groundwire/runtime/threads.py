@@ -62,9 +62,10 @@ class DaemonThreads:
 def _finish(future: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
     if future.cancelled():
         return
-    if isinstance(error, (StopIteration, KeyboardInterrupt, GeneratorExit)):  # not for this thread's loop to obey
-        error = RuntimeError(f"the handler raised {type(error).__name__}")
     if error is None:
         future.set_result(value)
-    else:
-        future.set_exception(error)
+        return
+    if isinstance(error, (StopIteration, KeyboardInterrupt, GeneratorExit)):  # a future, or its loop, would obey these
+        raised, error = error, RuntimeError(f"the handler raised {type(error).__name__}")
+        error.__cause__ = raised
+    future.set_exception(error)

@@ -16,6 +16,7 @@ from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json
 from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.events import Event
 from groundwire.contracts.intents import Intent
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.messages import Message
 from groundwire.runtime.context_window import CONTEXT_WINDOW, context_warning
 from groundwire.runtime.forms import Form
@@ -220,8 +221,10 @@ class Turn:
         if self.on_event is not None:
             try:
                 self.on_event(event)
-            except Exception:  # an application's own code; the call that it follows has happened all the same
-                log.exception("whoever follows session %s failed at %s", self.session_id, event.event)
+            except BaseException as error:  # the application's code: its failure must not change the call
+                if is_from_signal(error):
+                    raise
+                log.exception("A listener of session %s failed at event %s.", self.session_id, event.event)
 
     def may_have_closed(self, call_id: str) -> bool:
         """Whether a call of that id may have its result already, here or in the store."""

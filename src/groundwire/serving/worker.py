@@ -18,8 +18,9 @@ from multiprocessing.connection import Connection
 
 import uvloop
 
-from groundwire.contracts.errors import GroundwireError
+from groundwire.contracts.errors import GroundwireError, StoreError
 from groundwire.contracts.servers import ServerSettings
+from groundwire.runtime.task_exits import contain_task_exits
 from groundwire.serving.application import Application
 from groundwire.serving.http_server import HttpServer
 from groundwire.serving.process_tree import descendants_of, end_processes
@@ -84,6 +85,7 @@ class _Worker:
         assert task is not None  # noqa: S101 - a coroutine that runs has a task
         self._end = task.cancel  # until there is a server that can finish its requests
         loop = asyncio.get_running_loop()
+        contain_task_exits(loop)
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, self._stop)
         loop.add_reader(self._pipe.fileno(), self._read)
@@ -92,6 +94,11 @@ class _Worker:
         except asyncio.CancelledError:
             if not self._is_stopping:
                 raise
+        except StoreError as error:
+            if not self._is_stopping:
+                self._fail(error)
+                return 1
+            log.error("The server could not close its store: %s", error)  # noqa: TRY400 - the text says it all
         except Exception as error:  # noqa: BLE001 - whatever it is, the supervisor reports it
             self._fail(error)
             return 1

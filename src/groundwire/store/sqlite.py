@@ -1,5 +1,6 @@
 """The store in one SQLite file. Meant for one serving process; others may read, and write now and then."""
 
+import asyncio
 import os
 import re
 import sqlite3
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import ConfigError, StoreError, StoreUnavailable
+from groundwire.database_files import RECENT_SECONDS, DatabaseFiles
 from groundwire.store.batches import Batches, InlineBatches, ThreadBatches
 from groundwire.store.databases import SqlDatabase
 from groundwire.store.ledger import Links
@@ -20,6 +22,8 @@ from groundwire.store.transactions import Durability, Program, Row, T, Transacti
 from groundwire.store.works import Work
 from groundwire.store.writers import Writer
 
+CHECK_SECONDS = 1.0
+"""How often an idle store checks whether its files are still in place."""
 _PLACEHOLDER = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\d+)")
 _MEMORY = ":memory:"
 _SETTINGS = (
@@ -77,6 +81,32 @@ class SqliteStore(SqlStore):
             return batches.submit(Work(change=change, durable=True))
 
         super().__init__(engine, writer, batches, SqlDatabase(write, engine.fetch_dicts))
+        self._engine = engine
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def open(self) -> None:
+        await super().open()
+        if self._timer is None:
+            self._check_later(asyncio.get_running_loop())
+
+    async def shut(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        await super().shut()
+
+    def _check_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = loop.call_later(CHECK_SECONDS, self._check_files, loop)
+
+    def _check_files(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Transactions check for themselves. Where there are none, a deleted file is noticed here, and let go of."""
+        if self._engine.has_lost_files:
+            self._batches.post(Work(change=_change_nothing))
+        self._check_later(loop)
+
+
+async def _change_nothing(_: Transaction, __: Links) -> None:
+    """A write is what closes lost files."""
 
 
 @lru_cache(maxsize=1024)
@@ -151,6 +181,7 @@ class SqliteEngine:
 
     def __init__(self, path: str | os.PathLike[str], *, syncs: bool, busy_seconds: float) -> None:
         self._path = path
+        self._files = None if os.fspath(path) == _MEMORY else DatabaseFiles(path)
         self._busy_seconds = busy_seconds
         self._syncs = syncs
         self._is_full = False
@@ -172,12 +203,13 @@ class SqliteEngine:
             return self._writing, self._reading
 
     def _connect(self) -> tuple[SqliteTransaction, SqliteTransaction]:
+        self._refuse_lost_files()  # opening again must not create another database
         opened: list[sqlite3.Connection] = []
         try:
             for _ in range(2 if self._syncs else 1):
                 # Each connection has one user at a time: the loop's thread or the writing one.
                 connection = sqlite3.connect(
-                    self._path,
+                    self._path if self._files is None else self._files.path,
                     timeout=self._busy_seconds,
                     isolation_level=None,
                     cached_statements=256,
@@ -188,6 +220,8 @@ class SqliteEngine:
                     connection.execute(f"PRAGMA {setting}")
             writing = SqliteTransaction(opened[0])
             drive(self._bring_up_to_date(writing))
+            if self._files is not None:
+                self._files.remember()
             return writing, SqliteTransaction(opened[1]) if self._syncs else writing
         except BaseException as error:
             for connection in opened:
@@ -212,18 +246,48 @@ class SqliteEngine:
     async def shut(self) -> None:
         with self._opening:
             self._disconnect()
+            if self._files is not None:
+                self._files.forget()
 
     def _disconnect(self) -> None:
-        for side in (self._reading, self._writing):
-            if side is not None:
-                side.connection.close()
+        connections = {side.connection for side in (self._writing, self._reading) if side is not None}
+        if self._files is not None:
+            self._files.prepare_close()
+        for connection in connections:
+            connection.close()
         self._writing = self._reading = None
         self._is_full = False
+
+    # Files
+
+    @property
+    def has_lost_files(self) -> bool:
+        return self._files is not None and bool(self._files.find_problem())
+
+    def _refuse_lost_files(self) -> None:
+        """Raise if other processes find another database under this name, or none."""
+        if self._files is not None and (problem := self._files.find_problem()):
+            raise StoreUnavailable(
+                f"the store {Path(self._path).name} is unavailable: {problem} while it was open",
+                hint="Restart this process to use what is there now.",
+            )
+
+    def _leave_lost_files(self) -> None:
+        """Close what was lost, and raise. To be called by the writer, because nobody else may be writing then."""
+        try:
+            self._refuse_lost_files()
+        except StoreUnavailable:
+            with self.lock, self._opening:
+                self._disconnect()  # as long as it is open, its log is in the way of the next process
+            raise
 
     # Writing
 
     async def begin(self, *, durable: bool, single: bool) -> Transaction:
         writing = self._writing or self._opened()[0]
+        # Before it writes: another database of the same name may share the index of its log with this one.
+        if self._files is not None and not self._files.are_in_place(RECENT_SECONDS):
+            self._leave_lost_files()
         if durable != self._is_full:
             writing.cursor.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._is_full = durable
@@ -234,6 +298,9 @@ class SqliteEngine:
     async def commit(self) -> None:
         if self._writing is not None and self._writing.connection.in_transaction:
             self._writing.cursor.execute("COMMIT")
+        # After it wrote, before anyone is told: whoever opens this name from now on finds what was written.
+        if self._files is not None and not self._files.are_in_place():
+            self._leave_lost_files()
 
     async def rollback(self) -> None:
         writing = self._writing
@@ -250,6 +317,8 @@ class SqliteEngine:
         code = getattr(error, "sqlite_errorcode", None) or 0
         if hint := _UNAVAILABLE.get(code & 0xFF):
             return StoreUnavailable(f"the store {name} cannot be used now: {error}", hint=hint)
+        if isinstance(error, OSError):
+            return StoreUnavailable(f"the store {name} cannot be used now: {error.strerror}", hint="Check its folder.")
         if hint := _BROKEN.get(code & 0xFF):
             return StoreError(f"the store {name} cannot be read: {error}", hint=hint)
         return StoreError(f"the store {name} refused a statement: {error}", hint="Its content or its SQL is at fault.")
@@ -257,7 +326,10 @@ class SqliteEngine:
     # Reading
 
     def _reads(self) -> SqliteTransaction:
-        return self._reading or self._opened()[1]
+        reading = self._reading or self._opened()[1]
+        if self._files is not None and not self._files.are_in_place(RECENT_SECONDS):
+            self._refuse_lost_files()
+        return reading
 
     async def fetch(self, sql: str, *values: object) -> Sequence[Row]:
         try:

@@ -67,6 +67,8 @@ def called(**members):
         (RuntimeError("x"), "The provider failed: RuntimeError."),
         (TimeoutError(), "The provider failed: TimeoutError."),
         (asyncio.CancelledError(), "The provider cancelled itself."),
+        (SystemExit(3), "The provider failed: SystemExit."),
+        (KeyboardInterrupt(), "The provider failed: KeyboardInterrupt."),
     ],
 )
 async def test_what_is_no_answer_is_a_failure_of_the_provider(odd, message, how):

@@ -6,6 +6,7 @@ import msgspec
 
 from groundwire.contracts.decisions import ALLOW, Allow, Answer, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.ports import Flags
 from groundwire.contracts.tools import Gate
 
@@ -32,6 +33,8 @@ def _is_on(flags: Flags, flag: str) -> bool:
     """A flag that cannot be read counts as off."""
     try:
         return flags.is_on(flag)
-    except Exception:
-        log.exception("flag %s cannot be read", flag)
+    except BaseException as error:  # the application's code
+        if is_from_signal(error):
+            raise
+        log.exception("Could not read flag %s; it counts as off.", flag)
         return False

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from groundwire.contracts.errors import GroundwireError, ProviderError
 from groundwire.contracts.events import TextDelta
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.ports import Clock, Provider
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyTextDelta
 from groundwire.contracts.requests import ModelRequest, SendOptions
@@ -58,8 +59,12 @@ async def ask(
         if task is None or task.cancelling():
             raise
         return Failure(kind=FailureKind.BAD_RESPONSE, message="The provider cancelled itself.", status=0)
-    except Exception as error:  # a provider of somebody's own; a run ends by name all the same
-        log.exception("the provider of %s failed", request.model)
+    except GeneratorExit:  # the run is being closed
+        raise
+    except BaseException as error:  # the application's provider: a run always ends with an outcome
+        if is_from_signal(error):
+            raise
+        log.exception("The provider of %s failed.", request.model)
         return Failure(kind=FailureKind.BAD_RESPONSE, message=f"The provider failed: {type(error).__name__}.", status=0)
 
 

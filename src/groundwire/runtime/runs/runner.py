@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.events import Event, RunEnded, RunStarted
 from groundwire.contracts.failures import Failure, FailureKind
+from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.messages import Item
 from groundwire.contracts.ports import Clock, Provider, RunStore
 from groundwire.contracts.replies import Reply, Usage
@@ -208,8 +209,10 @@ class Runner:
         try:
             cost = self._price(reply.model, reply.usage) if reply.model else None
             return self._price(state.options.model, reply.usage) if cost is None else cost
-        except Exception:  # an application's own code; the answer that it prices is there all the same
-            log.exception("the price of an answer of %s could not be found", reply.model or state.options.model)
+        except BaseException as error:  # the application's code: the reply is there without a price
+            if is_from_signal(error):
+                raise
+            log.exception("Could not compute the price of a reply of %s.", reply.model or state.options.model)
             return None
 
     def _after_failure(self, state: RunState, failure: Failure) -> Judgement:
