@@ -14,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from groundwire.contracts.errors import GroundwireError, WireError
-from groundwire.serving.bodies import RequestTooSlow, too_large, too_slow, unpacked, whole_pieces
+from groundwire.serving.bodies import RequestTooSlow, too_large, too_slow, whole_pieces
+from groundwire.serving.body_unpacker import BodyUnpacker
 from groundwire.serving.watching import ClientWatch, Rounds, TimeLimit
 
 Headers: TypeAlias = list[tuple[str, str]]
@@ -41,11 +42,22 @@ class Exchange:
     """`path` is decoded by the server where it is percent-encoded, `query` is as it came."""
 
     __slots__ = (
-        "_body", "_body_timeout", "_protocol", "_recording", "_rounds", "_scope", "headers", "request_id", "request_key", "status",
+        "_body", "_body_timeout", "_protocol", "_recording", "_reserved", "_rounds", "_scope", "_unpacker", "headers", "request_id",
+        "request_key", "status",
     )  # fmt: skip
 
-    def __init__(self, scope: Any, protocol: Any, request_id: str, rounds: Rounds, body_timeout: float) -> None:
+    def __init__(
+        self,
+        scope: Any,
+        protocol: Any,
+        request_id: str,
+        rounds: Rounds,
+        unpacker: BodyUnpacker,
+        body_timeout: float,
+    ) -> None:
         self._body_timeout = body_timeout
+        self._unpacker = unpacker
+        self._reserved = 0
         self._scope = scope
         self._rounds = rounds
         self.headers: _Lookup = scope.headers
@@ -93,14 +105,23 @@ class Exchange:
         return next((value for key, value in parse_qsl(self.query) if key == name), "")
 
     async def body(self, limit: int) -> bytes:
-        """All of it, unpacked, as often as it is asked for; RequestTooLarge where that is longer than `limit` bytes."""
+        """All of it, unpacked; the same bytes at each call. RequestTooLarge where it is longer than `limit` bytes."""
         if self._body is None:
             due = asyncio.get_running_loop().time() + self._body_timeout
             with TimeLimit(self._rounds, due, self._late):
                 sent = await self._read(limit)
             encodings = self.headers.get("content-encoding")
-            self._body = sent if encodings is None else unpacked(sent, encodings, limit)
+            if encodings is None:
+                self._body = sent
+            else:
+                unpacked = await self._unpacker.unpack(sent, encodings, limit)
+                self._body, self._reserved = unpacked.data, unpacked.reserved
         return self._body
+
+    def close(self) -> None:
+        """Give back the memory that an unpacked body has reserved."""
+        self._unpacker.release(self._reserved)
+        self._reserved = 0
 
     def _late(self) -> RequestTooSlow:
         return too_slow(self._body_timeout)
