@@ -18,7 +18,8 @@ from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, LedgerTimes
 from groundwire.runtime.policies.limits import BACKGROUND_HARD_MS, MAX_BYTES, MODE_HARD_MS, Limits, Profile
 from groundwire.runtime.runs.options import RunLimits
 from groundwire.runtime.sessions import MAX_ID_CHARS
-from groundwire.serving.bodies import MOST_ENCODINGS
+from groundwire.serving.bodies import FREE_OF_RATIO, MOST_ENCODINGS
+from groundwire.serving.body_unpacker import BODIES_IN_MEMORY, WAIT_SECONDS
 from groundwire.serving.paging import MOST
 from groundwire.serving.webhooks.attempts import LONGEST_WAIT, WEBHOOK_DELAYS
 from groundwire.serving.webhooks.sending import TIMEOUT
@@ -37,7 +38,9 @@ _TOOL, _PROFILE, _JOBS = Limits(soft_ms=None, hard_ms=0), Profile(), JobSettings
 
 REQUESTS = (
     ("body of a request, unpacked", f"{_SERVER.max_body:,} bytes", "413", "`[server] maxBody`"),
-    ("times that a body may be packed", f"{MOST_ENCODINGS}", "400", "–"),
+    ("times that a body may be compressed", f"{MOST_ENCODINGS}", "400", "–"),
+    (f"compression ratio of a body of more than {FREE_OF_RATIO:,} bytes", f"{_SERVER.max_compression_ratio:g}", "413, `compression_ratio_too_high`", "`[server] maxCompressionRatio`"),
+    ("large unpacked bodies in memory, per process, until their requests end", f"{BODIES_IN_MEMORY} × `maxBody`", f"they wait up to {WAIT_SECONDS:g} s, then 503 with `Retry-After`", "`[server] maxBody`"),
     ("message to `/mcp`, or on a line of `groundwire mcp`", f"{MAX_MESSAGE:,} bytes", "413, or an error", "–"),
     ("turns of a kept conversation", f"{_SERVER.max_turns:,}", "400, `conversation_too_long`", "`[server] maxTurns`"),
     ("requests in work, per process; health and metrics are always told", f"{_SERVER.max_in_flight:,}", "503 with `Retry-After`", "`[server] maxInFlight`"),

@@ -108,6 +108,7 @@ MEANINGS = {
     "ServerSettings.port": "The port; `GROUNDWIRE_PORT` and `--port` win.",
     "ServerSettings.workers": "Processes that serve.",
     "ServerSettings.maxBody": "The longest body of a request, in bytes; a longer one is a 413.",
+    "ServerSettings.maxCompressionRatio": "How many times its length a compressed body of more than a mebibyte may unpack to; more is a 413, `compression_ratio_too_high`.",
     "ServerSettings.headerTimeout": "Seconds after which a connection without a request is closed: one that sends nothing, or only a "
     "part of the headers, and one that is kept open for the next request.",
     "ServerSettings.bodyTimeout": "Seconds that the body of a request may take to come; one that takes longer is a 408.",

@@ -62,6 +62,18 @@ async def test_the_same_request_gets_the_same_bytes_and_nobody_is_asked_again(ga
     assert "Hello." in one.text
 
 
+async def test_long_requests_and_answers_are_repeated_and_told_apart_as_short_ones_are(gateway):
+    long = "a" * 2_000_000
+    async with gateway(long, long) as running:
+        one = await send(running, "chat", user=long)
+        two = await send(running, "chat", user=long)
+        other = await send(running, "chat", user=f"{long[1:]}b")
+        assert len(running.upstream.requests) == 1
+    assert (is_replayed(one), is_replayed(two)) == (False, True)
+    assert two.content == one.content
+    assert other.status_code == 409
+
+
 async def test_without_a_key_every_request_is_a_new_one(gateway):
     async with gateway("Hello.") as running:
         answers = [await send(running, "chat", key="") for _ in range(2)]

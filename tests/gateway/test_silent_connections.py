@@ -201,16 +201,16 @@ class HealthCheck:
         self.slowest = 0.0
 
     async def __aenter__(self):
+        self._is_over = False
         self._task = asyncio.create_task(self._run())
         return self
 
     async def __aexit__(self, *error):
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        self._is_over = True
+        await self._task  # the last one counts, too
 
     async def _run(self):
-        while True:
+        while not self._is_over:
             began = time.monotonic()
             answer = await self._client.get("/health/live")
             assert answer.status_code == 200

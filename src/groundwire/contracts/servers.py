@@ -22,6 +22,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     A conversation that is kept has at most `maxTurns`, changes of its tools included.
     With `keepSteps`, what clients drop of a model's step that called tools is kept until the results come.
     Conversations, steps and relayed calls that nobody came back for are removed after `retentionDays`; 0 keeps them.
+    A body that unpacks to more than a mebibyte may do so to at most `maxCompressionRatio` times its length.
     A connection that has had no complete request for `headerTimeout` is closed.
     `resultTimeout` is how long a model may take for a turn that brings tool results; `maxInFlight` how many requests one
     process works on at a time before it answers 503, and `bodyTimeout` how long the body of one may take to come. `relayPlaceholder` is what a relayed client reads in place of a
@@ -39,6 +40,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     allowed_origins: tuple[str, ...] = ()
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     max_body: Annotated[int, Meta(ge=1024, le=1_073_741_824)] = 64 * 1024 * 1024
+    max_compression_ratio: Annotated[float, Meta(ge=1, le=1_000_000)] = 100.0
     header_timeout: Annotated[float, Meta(gt=0, le=3600)] = 30.0
     body_timeout: Annotated[float, Meta(gt=0, le=3600)] = 120.0
     max_in_flight: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000

@@ -24,7 +24,13 @@ from groundwire.contracts.requests import Dialect
 from groundwire.gateway.headers import headers_for
 from groundwire.providers.catalogue import UNKNOWN_MODEL
 from groundwire.serving.answers import Overloaded
-from groundwire.serving.bodies import BrokenBody, RequestTooLarge, RequestTooSlow, UnreadableBody
+from groundwire.serving.bodies import (
+    BrokenBody,
+    CompressionRatioTooHigh,
+    RequestTooLarge,
+    RequestTooSlow,
+    UnreadableBody,
+)
 from groundwire.serving.exchanges import Exchange
 
 _RETRY_SOON = 1.0
@@ -62,7 +68,8 @@ def _failure_of(error: GroundwireError) -> Failure:
         code = error.code if isinstance(error, NotReliable) else None
         return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, code=code)
     if isinstance(error, RequestTooLarge):
-        return Failure(kind=FailureKind.TOO_LARGE, message=error.message, status=413)
+        code = error.code if isinstance(error, CompressionRatioTooHigh) else None
+        return Failure(kind=FailureKind.TOO_LARGE, message=error.message, status=413, code=code)
     if isinstance(error, RequestTooSlow):
         return Failure(kind=FailureKind.TIMEOUT, message=error.message, status=408, code=error.code)
     if isinstance(error, (Overloaded, StoreUnavailable)):

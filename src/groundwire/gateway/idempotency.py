@@ -8,7 +8,9 @@ import asyncio
 import base64
 import hashlib
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -27,6 +29,8 @@ from groundwire.gateway.services import Services
 from groundwire.serving.exchanges import ClientGone, Exchange, Handler, Headers, Recording
 from groundwire.serving.headers import APPROVAL_HEADER, SESSION_HEADER
 
+T = TypeVar("T")
+
 HEADER = "idempotency-key"
 MAX_KEY = 255
 MAX_ANSWER = 16 * 1024 * 1024
@@ -35,6 +39,7 @@ KEPT_SECONDS = REQUEST_SECONDS
 HOLD_SECONDS = 30
 WAIT_SECONDS = 2.0
 """How long a second request waits for the answer to the first."""
+_LARGE = 256 * 1024
 _PAUSE = 0.1
 _RETRY_SOON = 1.0
 _KEPT_HEADERS = ("content-type", "cache-control", "x-groundwire-warnings", APPROVAL_HEADER)
@@ -100,7 +105,7 @@ class _Keyed:
                 *headers_for(self._exchange, self._dialect)[1:],
                 *msgspec.json.decode(found.headers, type=Headers),
             ]
-            body = zlib.decompress(base64.b64decode(found.body))
+            body = await _beside_the_loop(len(found.body), lambda: zlib.decompress(base64.b64decode(found.body)))
             self._exchange.answer(found.status, [*headers, ("idempotent-replayed", "true")], body)
 
     async def _take(self, row: AnswerRow) -> AnswerRow | None:
@@ -120,7 +125,8 @@ class _Keyed:
             await handler(self._exchange)
             if not self._exchange.is_provisional and _is_final(recording, self._dialect):
                 headers = [(name, value) for name, value in recording.headers if name in _KEPT_HEADERS]
-                body = base64.b64encode(zlib.compress(recording.body)).decode()
+                whole = recording.body
+                body = await _beside_the_loop(len(whole), lambda: base64.b64encode(zlib.compress(whole)).decode())
                 written = msgspec.json.encode(headers).decode()
                 await self._answers.keep(
                     self._tenant, self._key, replace(row, status=recording.status, headers=written, body=body)
@@ -143,7 +149,14 @@ class _Keyed:
         body = await self._exchange.body(self._limit)
         asked = f"{self._exchange.path}\n{self._exchange.parameter('alt')}\n"
         asked += "".join(f"{name}: {value}\n" for name in _ASKING if (value := self._exchange.told(name)) is not None)
-        return hashlib.sha256(asked.encode("utf-8", "surrogatepass") + body).hexdigest()
+        digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass"))
+        await _beside_the_loop(len(body), lambda: digest.update(body))
+        return digest.hexdigest()
+
+
+async def _beside_the_loop(size: int, work: Callable[[], T]) -> T:
+    """Long texts are packed and hashed in a thread: for 16 MiB that takes half a second."""
+    return await asyncio.to_thread(work) if size > _LARGE else work()
 
 
 def _is_final(recording: Recording, dialect: Dialect) -> bool:

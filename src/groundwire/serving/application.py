@@ -20,6 +20,7 @@ from groundwire.contracts.servers import ServerSettings
 from groundwire.serving.access_log import AccessLog
 from groundwire.serving.answers import Overloaded, unexpected
 from groundwire.serving.bodies import BrokenBody, RequestTooSlow
+from groundwire.serving.body_unpacker import BodyUnpacker
 from groundwire.serving.bridge import AsgiApp, AsgiCall
 from groundwire.serving.exchanges import ClientGone, Exchange, Route
 from groundwire.serving.idle_connections import RequestActivity
@@ -78,6 +79,7 @@ class Application:
         self._origins = frozenset(origin.lower() for origin in origins)
         self._random_bits = Random().getrandbits  # noqa: S311 - tells requests apart, protects nothing
         self._rounds = Rounds()
+        self._unpacker = BodyUnpacker(settings)
         self.tally = tally or Tally()
         self.is_draining = False
         """Whether it was told to stop: it still answers, but wants no more requests."""
@@ -99,6 +101,7 @@ class Application:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._unpacker.close()
         await self._opening.__aexit__(None, None, None)
 
     def limit_in_flight(self, most: int) -> None:
@@ -130,7 +133,9 @@ class Application:
         if route is None:
             await self._call_other(scope, protocol, request_id, started, common, refusal)
             return
-        exchange = Exchange(scope, protocol, request_id, self._rounds, self._body_timeout, self._secrets, common)
+        exchange = Exchange(
+            scope, protocol, request_id, self._rounds, self._unpacker, self._body_timeout, self._secrets, common
+        )
         tally = self.tally
         if refusal is not None:
             route.refuse(exchange, refusal)
@@ -151,6 +156,7 @@ class Application:
                 route.refuse(exchange, unexpected())
         finally:
             tally.in_flight -= 1
+            exchange.close()
             self._note(scope, request_id, route.label, route.dialect, exchange.status or GONE, started, exchange.tenant)
 
     async def _page_refusal(self, scope: Any) -> NotAllowed | None:

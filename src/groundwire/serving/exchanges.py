@@ -15,7 +15,8 @@ from msgspec.structs import force_setattr
 
 from groundwire.contracts.errors import GroundwireError, WireError
 from groundwire.contracts.redaction import redact_bytes
-from groundwire.serving.bodies import RequestTooSlow, too_large, too_slow, unpacked, whole_pieces
+from groundwire.serving.bodies import RequestTooSlow, too_large, too_slow, whole_pieces
+from groundwire.serving.body_unpacker import BodyUnpacker
 from groundwire.serving.response_headers import SECURITY_HEADERS, Headers
 from groundwire.serving.watching import ClientWatch, Rounds, TimeLimit
 
@@ -41,8 +42,8 @@ class Exchange:
     """`path` is decoded by the server where it is percent-encoded, `query` is as it came."""
 
     __slots__ = (
-        "_body", "_body_timeout", "_common", "_protocol", "_recording", "_rounds", "_scope", "_secrets", "headers",
-        "is_provisional", "request_id", "request_key", "status", "tenant",
+        "_body", "_body_timeout", "_common", "_protocol", "_recording", "_reserved", "_rounds", "_scope", "_secrets",
+        "_unpacker", "headers", "is_provisional", "request_id", "request_key", "status", "tenant",
     )  # fmt: skip
 
     def __init__(
@@ -51,12 +52,15 @@ class Exchange:
         protocol: Any,
         request_id: str,
         rounds: Rounds,
+        unpacker: BodyUnpacker,
         body_timeout: float,
         secrets: Collection[str] = (),
         common: Headers = SECURITY_HEADERS,
     ) -> None:
         """`common` headers are added to every answer, and `secrets` are hidden in errors."""
         self._body_timeout = body_timeout
+        self._unpacker = unpacker
+        self._reserved = 0
         self._scope = scope
         self._secrets = secrets
         self._common = common
@@ -110,14 +114,23 @@ class Exchange:
         return next((value for key, value in parse_qsl(self.query) if key == name), "")
 
     async def body(self, limit: int) -> bytes:
-        """All of it, unpacked, as often as it is asked for; RequestTooLarge where that is longer than `limit` bytes."""
+        """All of it, unpacked; the same bytes at each call. RequestTooLarge where it is longer than `limit` bytes."""
         if self._body is None:
             due = asyncio.get_running_loop().time() + self._body_timeout
             with TimeLimit(self._rounds, due, self._late):
                 sent = await self._read(limit)
             encodings = self.headers.get("content-encoding")
-            self._body = sent if encodings is None else unpacked(sent, encodings, limit)
+            if encodings is None:
+                self._body = sent
+            else:
+                unpacked = await self._unpacker.unpack(sent, encodings, limit)
+                self._body, self._reserved = unpacked.data, unpacked.reserved
         return self._body
+
+    def close(self) -> None:
+        """Give back the memory that an unpacked body has reserved."""
+        self._unpacker.release(self._reserved)
+        self._reserved = 0
 
     def _late(self) -> RequestTooSlow:
         return too_slow(self._body_timeout)
