@@ -66,7 +66,7 @@ def test_each_weakness_gets_its_advice(code, name, options):
 
 
 def test_an_odd_name_is_a_warning():
-    assert "name_odd" in codes(Tool("a/b", description="Odd."))
+    assert "name_odd" in codes(Tool("a:b", description="Odd."))
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,11 @@ def normalise(data: bytes) -> bytes:
     return data if b"\0" in data else data.replace(b"\r\n", b"\n")
 
 
+def leads_outside(path: Path, folder: Path) -> bool:
+    """Whether a file is a link to something that is not in the folder: whoever has the folder would not have it."""
+    return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
+
+
 def _files(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "__pycache__"]
@@ -51,5 +56,7 @@ def _files(folder: Path) -> Iterator[Path]:
             raise OSError(errno.ELOOP, f"{linked[0]} is a link to another folder")
         for name in names:
             path = Path(parent, name)
+            if leads_outside(path, folder):
+                raise OSError(errno.ELOOP, f"{name} is a link that leads out of the folder")
             if not name.startswith(".") and not name.endswith((".pyc", ".pyo")) and path.is_file():
                 yield path

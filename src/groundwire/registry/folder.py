@@ -26,6 +26,7 @@ from groundwire.registry.contents import (
     SCHEMA_FILE,
     content_hash,
     handler_hash,
+    leads_outside,
     normalise,
     read_digests,
     show_path,
@@ -46,7 +47,7 @@ REASONS: Mapping[str, str] = {
     "missing_schema": "the folder has no schema.json",
     "invalid_json": "schema.json is not JSON in UTF-8, or nested too deeply",
     "schema_shape": "schema.json lacks a field, has an unknown one, or one of the wrong kind",
-    "invalid_name": "the toolId is empty, too long, or holds white space or control characters",
+    "invalid_name": "the toolId is empty, too long, could be a path, holds white space or control characters, or mixes scripts",
     "invalid_parameters": "parameters is not a JSON Schema 2020-12",
     "invalid_result": "result is not a JSON Schema 2020-12",
     "invalid_policy": "policy contradicts itself",
@@ -67,6 +68,7 @@ REASONS: Mapping[str, str] = {
     "duplicate_tool_id": "another folder has the same toolId; neither is built",
     "wire_name_collision": "another tool has the same wire name; neither is built",
     "invalid_folder": "the folder's name cannot be written into the artifact",
+    "link_outside": "a file is a link that leads out of the folder",
     "unreadable": "a file cannot be read",
 }
 """Why a folder is not built. The codes are stable."""
@@ -209,7 +211,9 @@ def _read_handler(folder: Path) -> Outline:
 def _read_file(folder: Path, name: str, missing: str) -> bytes:
     file = folder / name
     if file.exists() and not file.is_file() and not file.is_dir():  # reading a pipe would wait for ever
-        raise _Bad("unreadable", f"{name} is no regular file.", name)
+        raise _Bad("unreadable", f"{name} is not a regular file.", name)
+    if leads_outside(file, folder):
+        raise _Bad("link_outside", f"{name} is a link that leads out of the folder. Copy the file into it.", name)
     try:
         return file.read_bytes()
     except FileNotFoundError:
