@@ -21,7 +21,7 @@ COMMANDS = {
     "chat": "Talk with a model that uses your tools.",
     "approvals": "Answer calls that wait for a person.",
     "effects": "Follow what actions did, and decide what nobody knows.",
-    "jobs": "Follow work that was left for later, and do it.",
+    "jobs": "List, retry, cancel and process background jobs.",
     "audit": "List, verify and export the record of every call.",
     "sessions": "List conversations.",
     "calls": "List calls.",
