@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: attack fuzz help setup run demo test check bench bench-gateway bench-supplier clients conformance requirements docs format clean rebuild
+.PHONY: attack fuzz help setup run demo test test-newest test-lowest test-install check bench bench-gateway bench-supplier clients conformance requirements docs format clean rebuild
 
 # The stamp holds the Python version and the folder it was made for: an environment made by another version, or copied
 # from elsewhere, is rebuilt. When PYTHON is not named, a working environment is kept whatever version made it.
@@ -52,6 +52,18 @@ demo: setup ## Show a tool being built, called, replayed, used by a model, and a
 # "logical" rather than "auto": auto counts physical cores and would leave half of a small machine idle.
 test: setup ## Run the tests (ARGS="-k name" narrows them)
 	@$(BIN)/python -m pytest -n logical --maxprocesses 8 --max-worker-restart 2 $(ARGS)
+
+# Environments of their own: .venv stays as `make setup` made it.
+NEWEST := .venv-newest
+test-newest: setup ## Run the tests of jobs, crashes and behaviours on the newest Python of this machine
+	@bash scripts/test_newest.sh $(NEWEST) $(ARGS)
+
+LOWEST := .venv-lowest
+test-lowest: setup ## Run the tests of the core with the oldest allowed versions (ARGS narrows them)
+	@bash scripts/test_lowest.sh $(LOWEST) $(ARGS)
+
+test-install: setup ## Install the package without and with its extra for jobs, and try both
+	@$(BIN)/python -m scripts.install_check
 
 check: setup ## Run every static check and print the sizes
 	@$(BIN)/ruff format --check .
@@ -114,5 +126,5 @@ format: setup ## Format the code and apply safe fixes
 	@$(BIN)/ruff format .
 
 clean: ## Remove the environment, caches and build output
-	rm -rf $(VENV) $(PEERS) $(CLIENTS) build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PEERS) $(CLIENTS) $(NEWEST) $(LOWEST) build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -94,6 +94,20 @@ def groundwire():
 
 
 @pytest.fixture
+def hide_packages(tmp_path, monkeypatch):
+    """Make processes that are started from here run as if these packages were not installed."""
+
+    def hide_packages(*packages):
+        folder = tmp_path / "hidden packages"
+        folder.mkdir()
+        hidden = f"import sys; sys.modules.update(dict.fromkeys({packages!r}))"  # None: neither found nor imported
+        folder.joinpath("sitecustomize.py").write_text(hidden)
+        monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+
+    return hide_packages
+
+
+@pytest.fixture
 def add_tool():
     """Write a tool folder into the working folder's tools and build again."""
 

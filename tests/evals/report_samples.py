@@ -3,7 +3,8 @@
 from groundwire.evals.records import Blame, CallTrace, EvalRun, Finding, Status, Tokens, Trial, TrialRecord
 
 HOSTILE = (
-    "</script><script>window.pwned=1</script><img src=x onerror='window.pwned=1'>\"'`|<!--]]>&amp;\x00\x1b[31m\u2028"
+    """</script><script>document.body.id="injected"</script><img src=x onerror='document.body.id="injected"'>"""
+    "\"'`|<!--]]>&amp;\x00\x1b[31m\u2028"
 )
 
 

@@ -1,5 +1,7 @@
 """What happens to a job whose workers come late, twice, or not at all; without any worker."""
 
+import threading
+
 import pytest
 
 from groundwire.contracts.jobs import JobStatus, RetrySchedule
@@ -94,26 +96,56 @@ def test_ended_jobs_are_forgotten_after_a_while_and_open_ones_never(book, clock)
 class CountingEngine(Engine):
     def __init__(self, place):
         super().__init__(place)
-        self.released = []
+        self.enqueued = []
 
-    def release(self, runs):
-        self.released += runs
-        super().release(runs)
+    def enqueue(self, connection, job_id, run, kind, delay):
+        self.enqueued.append((job_id, run, delay))
+        super().enqueue(connection, job_id, run, kind, delay)
 
 
-def test_by_a_virtual_clock_a_delayed_run_is_released_once_however_often_it_is_looked_for(store_url, clock):
+def test_by_a_virtual_clock_a_delayed_run_is_enqueued_once_when_it_is_due_however_often_that_is_looked_for(
+    store_url, clock
+):
     engine = CountingEngine(place_of(store_url))
     book = JobBook(engine, clock, is_virtual=True)
-    submitted(book)
+    first = submitted(book)
     later = submitted(book, due_at=clock.now() + 60)
     assert book.release_due() == later.due_at
-    assert engine.released == []
+    assert engine.enqueued == [(first.job_id, 1, 0.0)]
     clock.advance(60)
     assert [book.release_due() for _ in range(3)] == [None] * 3
-    assert engine.released == [(later.job_id, 1)]
+    assert engine.enqueued[1:] == [(later.job_id, 1, 0.0)]
     book.begin(later.job_id, 1, "ann")
     book.fail(later.job_id, 1, "ann", "no", retry=True, seconds=30)
     clock.advance(30)
     book.release_due()
-    assert engine.released == [(later.job_id, 1), (later.job_id, 2)]
+    assert engine.enqueued[2:] == [(later.job_id, 2, 0.0)]
+    engine.close()
+
+
+def test_two_processes_with_virtual_clocks_may_both_enqueue_what_is_due(shared_url, clock):
+    engines = [Engine(place_of(shared_url)) for _ in range(2)]
+    books = [JobBook(engine, clock, is_virtual=True) for engine in engines]
+    job = submitted(books[0], due_at=clock.now() + 60)
+    clock.advance(60)
+    begun, has_begun = [], threading.Event()
+
+    def execute(job_id, run):
+        begun.append((job_id, run))
+        has_begun.set()
+
+    for book in books:
+        book.release_due()
+    engines[0].launch("ann", ["greet"], execute, concurrency=8, poll=0.02)
+    assert has_begun.wait(30)
+    engines[0].stop()
+    assert begun == [(job.job_id, 1)]
+    for engine in engines:
+        engine.close()
+
+
+def test_by_a_real_clock_a_delayed_run_is_left_to_the_engine(store_url, clock):
+    engine = CountingEngine(place_of(store_url))
+    later = submitted(JobBook(engine, clock, is_virtual=False), due_at=clock.now() + 60)
+    assert engine.enqueued == [(later.job_id, 1, 60.0)]
     engine.close()

@@ -1,16 +1,18 @@
-"""What is relied on of DBOS, private names included: a new version that fails here must not be taken."""
+"""What is relied on of DBOS: a release that fails here must not be taken. `test_dbos_internals.py` has the private names."""
 
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
-from dbos import _dbos
+from dbos import error as dbos_errors
 
+from groundwire.contracts.errors import ConfigError
 from groundwire.jobs import rows
-from groundwire.jobs.engine import Engine, LeftBegun
+from groundwire.jobs.engine import Engine, RunNotRecorded
 from groundwire.jobs.opening import place_of
 
 DYING = """
@@ -72,7 +74,7 @@ def test_a_worker_that_takes_no_more_waits_for_what_it_is_being_handed(engine, r
     """What it gives back while it stops was handed to it again, and looked like the work of a dead one."""
     being_handed, may_be = threading.Event(), threading.Event()
     launch(engine, "worker", runs)
-    notes = _dbos._dbos_global_instance._sys_db
+    notes = engine._instance._sys_db
     take = notes.start_queued_workflows
 
     def take_slowly(*args, **options):
@@ -104,7 +106,7 @@ def test_a_worker_may_be_stopped_while_it_starts(engine, runs):
         while not any(thread.name.startswith("queue-worker-jobs.kind") for thread in threading.enumerate()):
             pass
         engine.stop()
-    assert _dbos._dbos_global_instance is None
+    assert not any(thread.name.startswith("queue-worker-jobs.kind") for thread in threading.enumerate())
 
 
 def test_an_application_may_name_its_threads_as_the_engine_does(engine, runs):
@@ -145,15 +147,74 @@ def test_what_is_enqueued_in_a_transaction_that_fails_is_never_handed_out(engine
     engine.stop()
 
 
-def test_a_delayed_run_is_released_at_once_and_a_withdrawn_one_never(engine, runs):
-    enqueue(engine, "released", None)
-    enqueue(engine, "withdrawn", None)
+def test_a_delayed_run_is_handed_out_after_its_delay_and_a_withdrawn_one_never(engine, runs):
+    begun = time.time()
+    enqueue(engine, "withdrawn", 0.2)
+    enqueue(engine, "delayed", 0.3)
+    enqueue(engine, "much later", 3600.0)
     engine.withdraw("withdrawn", 1)
+    engine.withdraw("never enqueued", 1)
     launch(engine, "ann", runs)
     runs.may_end.set()
-    engine.release([("released", 1), ("withdrawn", 1)])
-    runs.until(("released", 1))
+    runs.until(("delayed", 1))
     engine.stop()
+    assert time.time() - begun >= 0.3
+
+
+def test_a_run_that_is_enqueued_again_is_handed_out_once(engine, runs):
+    for _ in range(2):
+        enqueue(engine, "begun")
+    launch(engine, "ann", runs)
+    runs.until(("begun", 1))
+    enqueue(engine, "begun")
+    runs.may_end.set()
+    engine.stop()
+    enqueue(engine, "begun")
+    launch(engine, "bob", runs)
+    enqueue(engine, "last")
+    runs.until(("begun", 1), ("last", 1))
+    engine.stop()
+
+
+def test_every_connection_knows_the_time_in_milliseconds_whatever_sqlite_there_is(tmp_path):
+    """SQLite before 3.42 answers NULL, and jobs could then not be enqueued on Python 3.12 and newer."""
+    engine = Engine(place_of(f"sqlite:///{tmp_path}/store.db"))
+    with engine.look() as connection:
+        now = connection.exec_driver_sql("SELECT unixepoch('subsec')").scalar_one()
+    engine.close()
+    assert abs(now - time.time()) < 60
+    assert isinstance(now, float)
+
+
+def test_a_worker_that_cannot_be_launched_leaves_room_for_another(store_url, runs):
+    failing, working = Engine(place_of(store_url)), Engine(place_of("memory://"))
+    with failing.transact() as connection:
+        schema = connection.get_execution_options()["schema_translate_map"][None]
+        migrations = f"{schema}.dbos_migrations" if schema else "dbos_migrations"
+        connection.exec_driver_sql(f"UPDATE {migrations} SET version = 1")
+    with pytest.raises(dbos_errors.DBOSException):
+        launch(failing, "ann", runs)
+    enqueue(working, "begun")
+    launch(working, "bob", runs)
+    runs.may_end.set()
+    runs.until(("begun", 1))
+    working.stop()
+    working.close()
+    failing.close()
+
+
+def test_a_process_has_one_worker(engine, runs):
+    other = Engine(place_of("memory://"))
+    launch(engine, "ann", runs)
+    with pytest.raises(ConfigError):
+        launch(other, "bob", runs)
+    enqueue(engine, "begun")
+    runs.may_end.set()
+    runs.until(("begun", 1))
+    engine.stop()
+    launch(other, "bob", runs)
+    other.stop()
+    other.close()
 
 
 def test_what_a_dead_worker_had_begun_is_handed_out_again_once(shared_url, runs):
@@ -186,7 +247,7 @@ def test_a_run_that_was_taken_over_is_not_waited_for(engine, runs):
     assert not stopping.is_alive()
 
 
-@pytest.mark.parametrize("error", [LeftBegun("cannot be noted"), None], ids=["left begun", "ended"])
+@pytest.mark.parametrize("error", [RunNotRecorded("cannot be recorded"), None], ids=["not recorded", "ended"])
 def test_a_run_is_its_workers_until_it_has_ended(shared_url, runs, error):
     begun = threading.Event()
 
@@ -206,7 +267,7 @@ def test_a_run_is_its_workers_until_it_has_ended(shared_url, runs, error):
 
 def test_notes_of_ended_runs_are_removed_and_others_kept(engine, runs):
     enqueue(engine, "ended")
-    enqueue(engine, "waiting", None)
+    enqueue(engine, "waiting", 3600.0)
     launch(engine, "ann", runs)
     runs.may_end.set()
     runs.until(("ended", 1))
@@ -219,8 +280,8 @@ def test_notes_of_ended_runs_are_removed_and_others_kept(engine, runs):
 def test_while_nothing_is_expected_the_database_is_seldom_asked_and_what_others_enqueue_is_found(shared_url, runs):
     engine, other = Engine(place_of(shared_url)), Engine(place_of(shared_url))
     launch(engine, "ann", runs)
-    notes = _dbos._dbos_global_instance._sys_db
-    engine._looks._expected_until = 0.0
+    notes = engine._instance._sys_db
+    engine._polling._expected_until = 0.0
     enqueue(other, "elsewhere")
     runs.may_end.set()
     runs.until(("elsewhere", 1))

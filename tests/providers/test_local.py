@@ -22,6 +22,7 @@ from groundwire.contracts.requests import (
     SendOptions,
     ToolChoice,
 )
+from groundwire.extras import install_command
 from groundwire.providers.local import LocalProvider
 from groundwire.providers.local_answers import answer_schema, pose, read_answer
 
@@ -253,7 +254,7 @@ def test_a_file_that_is_missing_or_no_model_is_named(tmp_path):
 def test_without_the_library_it_is_said_how_to_get_it(model_file):
     with pytest.raises(ConfigError, match="xllamacpp") as caught:
         LocalProvider(model_file)
-    assert caught.value.hint == "pip install '/path/to/groundwire[local]'"
+    assert caught.value.hint == install_command("local")
 
 
 # The thread, with a runner that says what it was asked

@@ -9,6 +9,7 @@ from groundwire.assembly import Settings, load_settings, open_models
 from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.messages import say
 from groundwire.contracts.requests import ModelRequest
+from groundwire.extras import install_command
 from groundwire.providers.faults import FaultKind, ModelFaults
 from groundwire.testing import simulator
 
@@ -196,5 +197,7 @@ asyncio.run(main())
 """
     environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
-    refused = "Asking openai needs an HTTP client. (pip install '/path/to/groundwire[providers]')"
+    refused = (
+        f"Calling openai needs the extra 'providers': httptools is not installed. ({install_command('providers')})"
+    )
     assert run.stdout.splitlines() == ["You said: hi", refused, refused]

@@ -9,6 +9,7 @@ import pytest
 
 from groundwire.contracts.errors import StoreError, StoreUnavailable
 from groundwire.contracts.records import Closing, Reserved
+from groundwire.extras import install_command
 from groundwire.store import open_url
 from tests.conformance.builders import closing, effect, ending, entry, reservation, verify
 
@@ -106,7 +107,7 @@ except ConfigError as error:
 """
     environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
-    assert "groundwire[postgres]" in run.stdout
+    assert run.stdout == f"{install_command('postgres')}\n"
 
 
 async def test_a_reservation_whose_answer_got_lost_is_still_held_by_its_attempt(store, operator):

@@ -12,6 +12,7 @@ from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.ports import Clock, Provider
 from groundwire.contracts.replies import WireWarning
 from groundwire.contracts.shapes import did_you_mean
+from groundwire.extras import missing_extra
 from groundwire.providers.catalogue import BUILT_IN, Catalogue, ModelEntry, ProviderInfo
 from groundwire.providers.endpoints import (
     ANY_KEY,
@@ -214,10 +215,9 @@ def _http_provider(endpoint: Endpoint, clock: Clock, cache: "ToolCache | None") 
     try:
         from groundwire.providers.http import HttpProvider
         from groundwire.providers.sockets import SocketTransport
-    except ImportError:
+    except ImportError as error:
         from groundwire.providers.failing import UnusableProvider
 
-        hint = "pip install '/path/to/groundwire[providers]'"
-        return UnusableProvider(ConfigError(f"Asking {endpoint.name} needs an HTTP client.", hint=hint))
+        return UnusableProvider(missing_extra("providers", f"Calling {endpoint.name}", error.name or "an HTTP client"))
     transport = SocketTransport(endpoint.timeouts, proxy=endpoint.proxy, ca_file=endpoint.ca_file)
     return HttpProvider(endpoint, transport, clock=clock, cache=cache)

@@ -12,6 +12,7 @@ from groundwire.assembly.trust import open_trust
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.jobs import Jobs, JobSettings
 from groundwire.contracts.ports import Clock, Flags, Store, Telemetry, TokenEstimator
+from groundwire.extras import install_command, is_installed, missing_extra
 from groundwire.jobs import open_jobs
 from groundwire.registry import Registry
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, SystemClock
@@ -69,7 +70,7 @@ class Runtime(CoreRuntime):
             on_step=on_step,
             telemetry=telemetry or _telemetry(settings.telemetry, os.environ),
             trust=open_trust(settings.trust, os.environ, now=clock.now()),
-            jobs=jobs or _jobs(store, settings.jobs, clock),
+            jobs=jobs or _jobs(registry, store, settings.jobs, clock),
         )
         super().__init__(registry, opened, parts)
 
@@ -80,9 +81,17 @@ def scratch_runtime(runtime: CoreRuntime, registry: Registry) -> CoreRuntime:
     return CoreRuntime(registry, open_url(MEMORY), parts)
 
 
-def _jobs(store: str | Store, settings: JobSettings, clock: Clock) -> Jobs | None:
-    """Beside a store that was named. Of one that somebody opened, nobody knows what is beside it."""
+def _jobs(registry: Registry, store: str | Store, settings: JobSettings, clock: Clock) -> Jobs | None:
+    """Jobs beside a store that was named by a URL; None for a store object that the caller opened.
+
+    Raises a ConfigError if a tool needs them and their extra is not installed: a program that starts should not fail
+    later, in the middle of a run.
+    """
     own_time = None if isinstance(clock, SystemClock) else clock
+    if not is_installed("dbos"):  # first, because reading the specs of all tools takes longer
+        for tool in registry:
+            if tool.spec.policy.background:
+                raise missing_extra("jobs", f"The background tool {tool.tool_id}", "dbos")
     if isinstance(store, str):
         return open_jobs(store, clock=own_time, settings=settings)
     return open_jobs(MEMORY, clock=own_time, settings=settings) if isinstance(store, MemoryStore) else None
@@ -100,9 +109,7 @@ def _telemetry(wanted: TelemetrySettings, environ: Mapping[str, str]) -> Telemet
 
         return open_telemetry(environ, with_content=wanted.capture_content)
     except ImportError as error:
-        log.info(
-            "telemetry is configured, but %s is not installed: pip install '/path/to/groundwire[otel]'", error.name
-        )
+        log.info("Telemetry is configured, but %s is not installed: %s", error.name, install_command("otel"))
         return None
 
 

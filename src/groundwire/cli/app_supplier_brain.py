@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.failures import needs_extra
 from groundwire.cli.options import global_options
 from groundwire.cli.output import note, print_text
+from groundwire.extras import needs_extra
 
 if TYPE_CHECKING:
     from groundwire.assembly import Settings

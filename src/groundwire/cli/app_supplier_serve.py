@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.app_supplier_brain import SECRET_VARIABLE, given_secrets, to_keys
-from groundwire.cli.failures import needs_extra
 from groundwire.cli.options import Number, global_options
 from groundwire.cli.output import note
 from groundwire.contracts.redaction import redact
+from groundwire.extras import check_extra, needs_extra
 
 if TYPE_CHECKING:
     from groundwire.apps.supplier.agents import Roles
@@ -94,8 +94,9 @@ def app_supplier_serve(
 
     import msgspec
 
-    with needs_extra("gateway", "The service"):
+    with needs_extra("gateway", "The supplier service"):
         from groundwire.serving.running import ServerConfiguration, free_port, run_server, url_of
+    check_extra("jobs", "The supplier service", "dbos")
     from groundwire.apps.supplier.agents import with_grounding
     from groundwire.apps.supplier.contracts import GroundingMode
     from groundwire.apps.supplier.negotiator import RULES

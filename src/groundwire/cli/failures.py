@@ -34,18 +34,6 @@ def report_failures(context: click.Context) -> Iterator[None]:
         context.exit(FAILED)
 
 
-@contextlib.contextmanager
-def needs_extra(extra: str, what: str) -> Iterator[None]:
-    """Imports of a part that is not always installed: where it is not, a ConfigError that says what to install."""
-    try:
-        yield
-    except ImportError as error:
-        from groundwire.contracts.errors import ConfigError
-
-        message = f"{what} needs {error.name}, which is not installed."
-        raise ConfigError(message, hint=f"pip install '/path/to/groundwire[{extra}]'") from None
-
-
 def _explain(error: Exception, *, verbose: bool) -> None:
     from groundwire.contracts.errors import GroundwireError
 

@@ -18,6 +18,7 @@ from groundwire.cli.options import (
     tools_option,
 )
 from groundwire.cli.output import note, pretty_json, print_json, print_table, print_text
+from groundwire.extras import check_extra
 
 if TYPE_CHECKING:
     from groundwire.assembly import Runtime
@@ -117,6 +118,7 @@ def work(tools_dir: str | None, registry_path: str | None, *, until_idle: bool) 
     from groundwire.cli.opening import read_settings, read_tools, run_with_servers
     from groundwire.runtime.task_exits import contain_task_exits
 
+    check_extra("jobs", "`groundwire jobs`", "dbos")
     settings, registry = read_settings(), read_tools(tools_dir, registry_path)
 
     async def run(runtime: "Runtime") -> None:
@@ -156,6 +158,7 @@ def _ask(question: "Callable[[Jobs], Awaitable[T]]") -> T:
     from groundwire.jobs import open_jobs
     from groundwire.jobs.opening import place_of
 
+    check_extra("jobs", "`groundwire jobs`", "dbos")
     settings = read_settings()
     if is_missing(settings.store.url) and not Path(place_of(settings.store.url).file).exists():
         note_missing(settings.store.url)

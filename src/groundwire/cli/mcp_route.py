@@ -92,8 +92,9 @@ class McpRoute:
         try:
             from groundwire.mcp import HttpDoor
         except ImportError as error:
-            message = f"The Model Context Protocol is not served: it needs {error.name}, which is not installed here."
-            raise NoSuchPath(message, hint="pip install '/path/to/groundwire[mcp]'") from None
+            # A client reads this: it must not learn where the package is installed.
+            message = f"The Model Context Protocol is not served: {error.name} is not installed on the server."
+            raise NoSuchPath(message, hint="Ask the operator to install the extra 'mcp'.") from None
 
         async with self._opening:
             if self._door is None:

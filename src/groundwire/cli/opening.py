@@ -27,6 +27,7 @@ from groundwire.cli.output import clean, note
 from groundwire.cli.servers import with_servers
 from groundwire.contracts.errors import ArtifactError
 from groundwire.contracts.redaction import redact, secrets_in
+from groundwire.jobs import open_jobs
 from groundwire.registry import Registry
 
 T = TypeVar("T")
@@ -106,7 +107,9 @@ def _run_with(registry: Registry, settings: Settings, work: Work[T]) -> T:
     """Open a runtime, work with it, and close it: then everything is durable."""
 
     async def run() -> T:
-        async with Runtime(registry, settings.store.url, settings=settings) as runtime:
+        # Jobs that are given are not checked: records can be read without the extra that background tools need.
+        jobs = open_jobs(settings.store.url, settings=settings.jobs)
+        async with Runtime(registry, settings.store.url, settings=settings, jobs=jobs) as runtime:
             return await work(runtime)
 
     return asyncio.run(run())

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from groundwire.cli.failures import needs_extra
 from groundwire.cli.opening import read_settings
 from groundwire.cli.options import REGISTRY_FILE, GlobalOptions, global_options
 from groundwire.cli.output import note, plural
+from groundwire.extras import check_extra, needs_extra
 
 if TYPE_CHECKING:
     from groundwire.assembly import Settings
@@ -49,6 +49,7 @@ def serve(
     """
     with needs_extra("gateway", "The gateway"):
         from groundwire.serving.running import ServerConfiguration, free_port, run_server, url_of
+    check_extra("jobs", "The gateway", "dbos")
     from groundwire.cli.listening import check_free
 
     read_settings()  # the environment and the log are set up for all that follows

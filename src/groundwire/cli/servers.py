@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
-from groundwire.cli.failures import needs_extra
 from groundwire.cli.output import note
+from groundwire.extras import needs_extra
 from groundwire.registry import Registry
 
 if TYPE_CHECKING:

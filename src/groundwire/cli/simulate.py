@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.failures import needs_extra
 from groundwire.cli.listening import unheard
 from groundwire.cli.options import Number, global_options, json_option
 from groundwire.cli.output import clean, print_json, print_text
+from groundwire.extras import needs_extra
 
 if TYPE_CHECKING:
     from groundwire.simulator.app import ServedRequest, Simulator

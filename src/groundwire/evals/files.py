@@ -14,6 +14,7 @@ from typing import Any
 
 from groundwire.contracts.canonical import JsonValue, parse_json
 from groundwire.contracts.errors import ConfigError, GroundwireError, InvalidJson
+from groundwire.extras import needs_extra
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_VALUES = 200_000
@@ -96,14 +97,10 @@ def _read_other(data: bytes, suffix: str) -> Any:
 
 
 def _read_yaml(data: bytes) -> Any:
-    try:
+    with needs_extra("evals", "A YAML file"):
         import yaml
 
         from groundwire.evals.yaml_reading import PlainLoader
-    except ImportError:
-        raise ConfigError(
-            "Reading YAML needs PyYAML.", hint="pip install '/path/to/groundwire[evals]', or write JSON"
-        ) from None
     try:
         return yaml.load(data, PlainLoader)  # noqa: S506 - a loader that knows even less than the safe one
     except yaml.YAMLError as error:

@@ -22,6 +22,7 @@ from groundwire.evals.graders.rubrics import Judges
 from groundwire.evals.planning import EvalModel, Plan
 from groundwire.evals.running import Reach
 from groundwire.evals.scenarios import RubricCheck, Scenario
+from groundwire.extras import needs_extra
 from groundwire.providers.endpoints import VENDORS
 from groundwire.providers.router import ModelRouter
 from groundwire.providers.scripted import ScriptedModel, ScriptedProvider
@@ -131,9 +132,6 @@ def _judges(plan: Plan, router: ModelRouter) -> Judges:
 
 
 def _simulators() -> Callable[..., AbstractAsyncContextManager[ModelRouter]]:
-    try:
+    with needs_extra("evals", "A simulated model"):
         from groundwire.evals.simulated import simulated_models
-    except ImportError as error:
-        message = f"Simulated models need {error.name}, which is not installed."
-        raise ConfigError(message, hint="pip install '/path/to/groundwire[evals]'") from None
     return simulated_models

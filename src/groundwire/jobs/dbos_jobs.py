@@ -15,6 +15,7 @@ from groundwire.contracts.errors import ConfigError, NotFound
 from groundwire.contracts.jobs import Job, JobHandler, JobSettings, JobStatus, RetrySchedule
 from groundwire.contracts.ports import Clock
 from groundwire.contracts.texts import storable
+from groundwire.extras import needs_extra
 from groundwire.jobs.checks import check_job, check_kind, check_page, check_tenant
 from groundwire.jobs.places import Place
 from groundwire.jobs.signals import Signal
@@ -162,8 +163,9 @@ class DbosJobs:
         return book if book is not None else await self._look(self._open)
 
     def _open(self) -> JobBook:
-        from groundwire.jobs.book import JobBook
-        from groundwire.jobs.engine import Engine
+        with needs_extra("jobs", "Work on jobs"):
+            from groundwire.jobs.book import JobBook
+            from groundwire.jobs.engine import Engine
 
         with self._opening:
             book = self._book or JobBook(Engine(self._place), self._clock, is_virtual=self._is_virtual)

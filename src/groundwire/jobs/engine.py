@@ -1,31 +1,32 @@
 """The one seam to DBOS: its tables, its queues, its worker. Everything here blocks; callers come from threads.
 
-What it knows of a job is an id, a run and a kind. Private names of DBOS are used in this file only, and
-tests/jobs/test_engine.py holds them to what they are relied on for.
+DBOS knows of a job only an id, a run and a kind. This module uses its public API; what that lacks is in
+`dbos_internals`.
 """
 
 import logging
 import shutil
+import sqlite3
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from dbos import DBOS, DBOSClient, _dbos
+from dbos import DBOS, DBOSClient
 
 from groundwire.contracts.errors import ConfigError
+from groundwire.jobs import dbos_internals
 from groundwire.jobs.failures import in_our_words
 from groundwire.jobs.files import FileGuard
 from groundwire.jobs.liveness import FileLiveness, Liveness, PostgresLiveness
 from groundwire.jobs.locks import one_at_a_time
-from groundwire.jobs.looking import Looks
 from groundwire.jobs.places import Place
+from groundwire.jobs.polling import AdaptivePolling
 from groundwire.jobs.rows import METADATA
-
-log = logging.getLogger("groundwire")
 
 APPLICATION = "groundwire"
 WORKFLOW = "groundwire_job"
@@ -33,21 +34,28 @@ VERSION = "1"
 """Of what a run is given. Workers leave runs of another version alone."""
 
 PREPARE_SECONDS = 60.0
-STOP_SECONDS = 10.0
-_NEVER = 100 * 365 * 86_400.0
 _TABLES = 7_461_882_150  # the advisory lock under which the table of jobs is made
+_HAS_SUBSEC = sqlite3.sqlite_version_info >= (3, 42)
 
 
-class LeftBegun(BaseException):
-    """Raised by a run whose end could not be noted. The engine notes no end either, since that is no Exception, so the
-    run belongs to its worker until that one is dead, and is then handed out again."""
+class RunNotRecorded(BaseException):
+    """Raised in a run whose end could not be recorded, or that another worker has taken over.
+
+    DBOS records the outcome of a run that returns or raises an Exception, and of no other. So the run stays with its
+    worker, and is handed out again when that worker is dead.
+    """
 
 
 class Engine:
+    """One database of jobs, and at most one worker on it in this process."""
+
     def __init__(self, place: Place) -> None:
+        dbos_internals.check_release()
         self._folder = ""
-        self._queue_threads: set[str] = set()
-        self._looks: Looks | None = None
+        self._queues: list[str] = []
+        self._instance: DBOS | None = None
+        self._is_stopping = False
+        self._polling: AdaptivePolling | None = None
         self._schema = place.schema or None
         self._files: FileGuard | None = None
         self.liveness: Liveness
@@ -96,97 +104,78 @@ class Engine:
             if self._files is not None:  # what was committed to a deleted file was not kept
                 self._files.check()
 
-    def enqueue(self, connection: sa.Connection, job_id: str, run: int, kind: str, delay: float | None) -> None:
-        """Have a worker carry out this run after so many seconds (None: when it is released), if `connection` commits."""
+    def enqueue(self, connection: sa.Connection, job_id: str, run: int, kind: str, delay: float) -> None:
+        """Have a worker execute this run after `delay` seconds, if `connection` commits. Repeating it changes nothing."""
         options: dict[str, Any] = {
             "workflow_name": WORKFLOW,
             "workflow_id": _workflow(job_id, run),
             "queue_name": _queue(kind),
             "app_version": VERSION,
         }
-        if delay is None or delay > 0:
-            options["delay_seconds"] = _NEVER if delay is None else delay
+        if delay > 0:
+            options["delay_seconds"] = delay
         self._client.enqueue_in_transaction(connection, options, job_id, run)  # type: ignore[arg-type]
         self._expect()
 
-    def release(self, runs: Sequence[tuple[str, int]]) -> None:
-        """Let delayed runs begin now."""
-        for job_id, run in runs:
-            self._client.set_workflow_delay(_workflow(job_id, run), delay_until_epoch_ms=0)
-        self._client._sys_db.transition_delayed_workflows()  # noqa: SLF001
-        self._expect()
-
     def withdraw(self, job_id: str, run: int) -> None:
-        """A run that nobody has begun is never begun. Whoever begins one that is not meant would find that out, too."""
+        """Keep a run from being handed out. If that fails, or comes too late, the run finds it out by the job's row."""
         with suppress(sa.exc.DBAPIError):
             self._client.cancel_workflow(_workflow(job_id, run))
 
     def launch(
-        self, worker: str, kinds: Sequence[str], carry_out: Callable[[str, int], None], concurrency: int, poll: float
+        self, worker: str, kinds: Sequence[str], execute: Callable[[str, int], None], concurrency: int, poll: float
     ) -> None:
-        """Become a worker. There can be one in a process."""
-        if _dbos._dbos_global_instance is not None:  # noqa: SLF001
-            raise ConfigError("this process works on jobs already", hint="close those before others are started")
-        self._queue_threads = {f"queue-worker-{_queue(kind)}" for kind in kinds}  # as the engine names them
-        for kind in kinds:
-            self._client.register_queue(_queue(kind), worker_concurrency=concurrency, polling_interval_sec=poll)
+        """Become a worker. There can be one in a process, because DBOS has one instance in a process."""
+        self._queues = [_queue(kind) for kind in kinds]
+        for queue in self._queues:
+            self._client.register_queue(queue, worker_concurrency=concurrency, polling_interval_sec=poll)
+        instance = DBOS(config=self._config(worker))
+        if DBOS.executor_id != worker:  # an instance that was here before is returned, with its own configuration
+            raise ConfigError("This process already runs a worker on jobs.", hint="Close it before you start another.")
+        try:
+            DBOS.listen_queues(self._queues)
 
-        @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
-        def begin_run(job_id: str, run: int) -> None:
-            carry_out(job_id, run)
+            @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
+            def execute_run(job_id: str, run: int) -> None:
+                execute(job_id, run)
+                self._check_owner(_workflow(job_id, run), worker)
 
-        instance = DBOS(
-            config={
-                "name": APPLICATION,
-                "system_database_url": str(self._pool.url),
-                "system_database_engine": self._pool,
-                "dbos_system_schema": self._schema,
-                "application_version": VERSION,
-                "executor_id": worker,
-                "log_level": "ERROR",
-                "use_listen_notify": False,
-                "notification_listener_polling_interval_sec": 0.05,  # nobody listens; it only decides how soon it stops
-                "run_migrations": False,
-            }
-        )
-        DBOS.listen_queues([_queue(kind) for kind in kinds])
-        DBOS.launch()
-        _wait_for_nobody_else(instance._sys_db)  # noqa: SLF001
-        self._looks = Looks(poll)
-        _look_seldom(instance._sys_db, self._looks)  # noqa: SLF001
+            DBOS.launch()
+        except BaseException:
+            DBOS.destroy(destroy_registry=True)
+            raise
+        self._polling = AdaptivePolling(poll)
+        dbos_internals.poll_adaptively(instance, self._polling)
+        self._instance, self._is_stopping = instance, False
 
     def take_no_more(self) -> None:
         """Return when no run will be handed out here any more, so that what is given back goes to others."""
-        instance = _running_instance()
-        if instance is None:
-            return
-        instance._sys_db._retry_connection_errors = False  # noqa: SLF001 - a database that is away is not waited for any more
-        for asked_to_stop in instance.background_thread_stop_events:
-            asked_to_stop.set()
-        for thread in threading.enumerate():
-            if thread.name in self._queue_threads:
-                with suppress(RuntimeError):  # it is only about to begin, and will find that it was told to stop
-                    thread.join(timeout=STOP_SECONDS)
-                if thread.is_alive():
-                    log.warning("%s still waits for the database, and may be handed another job", thread.name)
+        if self._instance is not None:
+            self._is_stopping = True
+            logging.getLogger("dbos").setLevel(logging.CRITICAL)  # a database that is away is not its error to report
+            dbos_internals.stop_claiming(self._instance, self._queues)
 
     def stop(self) -> None:
         """Begin nothing more, and return when what was begun has ended."""
         self.take_no_more()
-        instance = _running_instance()
-        if instance is not None:
-            instance._executor.shutdown(wait=True)  # noqa: SLF001 - each run notes its end, which it could not do once this is gone
+        if self._instance is not None:
+            dbos_internals.wait_for_runs(self._instance)
             DBOS.destroy(destroy_registry=True)
+            self._instance = None
 
     def workers_with_runs(self) -> set[str]:
-        """Whoever has begun something and not ended it, dead or alive."""
+        """Names of workers, dead or alive, that have begun a run and not ended it."""
         with in_our_words():
-            begun = self._client.list_workflows(status="PENDING", name=WORKFLOW, load_input=False, load_output=False)
-        return {workflow.executor_id for workflow in begun if workflow.executor_id}
+            return {workflow.executor_id for workflow in self._begun() if workflow.executor_id}
 
     def recover(self, worker: str) -> None:
-        """Hand out again what a dead worker had begun. Declaring a living one dead makes its runs happen twice."""
-        DBOS._recover_pending_workflows([worker])  # noqa: SLF001
+        """Hand out again what a dead worker had begun. Declaring a living one dead makes its runs happen twice.
+
+        Callers hold the lock of that worker, so that two of them never recover the same run.
+        """
+        with in_our_words():
+            for workflow in self._begun(executor_id=worker):
+                self._client.resume_workflow(workflow.workflow_id, queue_name=workflow.queue_name)
         self._expect()
 
     def forget_runs(self, ended_before: str) -> int:
@@ -203,61 +192,49 @@ class Engine:
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _begun(self, **which: Any) -> Sequence[Any]:
+        return self._client.list_workflows(
+            status="PENDING", name=WORKFLOW, app_version=VERSION, load_input=False, load_output=False, **which
+        )
+
+    def _check_owner(self, workflow_id: str, worker: str) -> None:
+        """Raise RunNotRecorded if the run is another's now: DBOS would keep its thread until the other one has ended it."""
+        try:
+            is_owner = bool(self._begun(workflow_ids=[workflow_id], executor_id=worker))
+        except sa.exc.DBAPIError as error:
+            if self._is_stopping:
+                raise RunNotRecorded(workflow_id) from error
+            return  # DBOS waits for the database to come back
+        if not is_owner:
+            raise RunNotRecorded(workflow_id)
+
+    def _config(self, worker: str) -> Any:
+        return {
+            "name": APPLICATION,
+            "system_database_url": str(self._pool.url),
+            "system_database_engine": self._pool,
+            "dbos_system_schema": self._schema,
+            "application_version": VERSION,
+            "executor_id": worker,
+            "log_level": "ERROR",
+            "use_listen_notify": False,
+            "notification_listener_polling_interval_sec": 0.05,  # nothing listens; it only decides how soon it stops
+            "run_migrations": False,
+        }
+
     def _expect(self) -> None:
-        if self._looks is not None:
-            self._looks.expect()
+        if self._polling is not None:
+            self._polling.expect()
 
     def _migrate(self) -> None:
         with in_our_words(), self._preparing:
-            self._client._sys_db.run_migrations()  # noqa: SLF001 - the client itself leaves that to a worker
+            dbos_internals.migrate(self._client)
             with self.transact() as connection:
                 if self._schema is not None:
                     connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_TABLES})"))
                 METADATA.create_all(connection)
         if self._files is not None:
             self._files.remember()
-
-
-def _running_instance() -> DBOS | None:
-    instance = _dbos._dbos_global_instance  # noqa: SLF001
-    return None if instance is None or instance._sys_db_field is None else instance  # noqa: SLF001
-
-
-def _wait_for_nobody_else(notes: Any) -> None:
-    """A run that was taken over meanwhile would wait in its thread until whoever has it now has ended it."""
-    note = notes.update_workflow_outcome
-
-    def note_or_leave(workflow_id: str, *arguments: Any, **options: Any) -> bool:
-        try:
-            is_noted: bool = note(workflow_id, *arguments, **options)
-        except sa.exc.DBAPIError as error:
-            raise LeftBegun(workflow_id) from error
-        if not is_noted:
-            raise LeftBegun(workflow_id)
-        return True
-
-    notes.update_workflow_outcome = note_or_leave
-
-
-def _look_seldom(notes: Any, looks: Looks) -> None:
-    """Its threads ask for the settings of their queue and for work, several times a second each, for as long as they live."""
-    read_queue, claim = notes.get_queue, notes.start_queued_workflows
-    queues: dict[str, Any] = {}
-
-    def read_queue_once(name: str, **options: Any) -> Any:
-        if queues.get(name) is None:
-            queues[name] = read_queue(name, **options)
-        return queues[name]
-
-    def claim_if_due(queue: Any, *arguments: Any, **options: Any) -> tuple[list[str], Any]:
-        if not looks.is_due(queue.name):
-            return [], None
-        claimed: tuple[list[str], Any] = claim(queue, *arguments, **options)
-        if claimed[0]:
-            looks.expect()
-        return claimed
-
-    notes.get_queue, notes.start_queued_workflows = read_queue_once, claim_if_due
 
 
 def _workflow(job_id: str, run: int) -> str:
@@ -274,12 +251,23 @@ def _open_sqlite(file: str, *, full: bool) -> sa.Engine:
 
     @sa.event.listens_for(pool, "connect")
     def prepare(connection: Any, _: object) -> None:
+        if not _HAS_SUBSEC:
+            connection.create_function("unixepoch", 1, _unixepoch)
         connection.isolation_level = "IMMEDIATE"
         synchronous = "FULL" if full else "NORMAL"
         for pragma in ("busy_timeout=30000", "foreign_keys=ON", "journal_mode=WAL", f"synchronous={synchronous}"):
             connection.execute(f"PRAGMA {pragma}").close()
 
     return pool
+
+
+def _unixepoch(modifier: str) -> float | None:
+    """`unixepoch('subsec')` as SQLite has it since 3.42; before, it is NULL, and before 3.38 an error.
+
+    DBOS uses it in statements and in the defaults of its tables when it runs on Python 3.12 or newer, whatever SQLite
+    there is. It is registered on every Python, because a file may have been made by another one.
+    """
+    return round(time.time(), 3) if modifier == "subsec" else None
 
 
 def _open_postgres(place: Place) -> sa.Engine:

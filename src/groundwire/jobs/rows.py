@@ -112,9 +112,11 @@ def count(connection: sa.Connection, tenant: str | None) -> dict[str, int]:
 
 
 def due(connection: sa.Connection, now: float) -> Sequence[Any]:
-    """The ids and runs of waiting jobs whose time has come since they began to wait."""
+    """Ids, runs and kinds of waiting jobs whose time has come since they began to wait."""
     waits = sa.and_(JOBS.c.status == JobStatus.WAITING.value, JOBS.c.due_at > JOBS.c.updated_at)
-    return connection.execute(sa.select(JOBS.c.job_id, JOBS.c.run).where(waits, JOBS.c.due_at <= now)).all()
+    return connection.execute(
+        sa.select(JOBS.c.job_id, JOBS.c.run, JOBS.c.kind).where(waits, JOBS.c.due_at <= now)
+    ).all()
 
 
 def next_due(connection: sa.Connection, now: float) -> float | None:

@@ -26,7 +26,7 @@ from groundwire.contracts.ports import Clock
 from groundwire.contracts.redaction import redact
 from groundwire.jobs.book import JobBook
 from groundwire.jobs.checks import encode_part
-from groundwire.jobs.engine import LeftBegun
+from groundwire.jobs.engine import RunNotRecorded
 from groundwire.jobs.signals import Signal
 
 T = TypeVar("T")
@@ -120,13 +120,13 @@ class Worker:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
     def _carry_out(self, job_id: str, run: int) -> None:
-        """One run, in a thread of the engine. One whose end cannot be noted is there for whoever takes over."""
+        """Execute one run in a thread of the engine. If its end cannot be recorded, another worker takes it over."""
         try:
             self._from_begin_to_end(job_id, run)
         except Exception as error:
             is_away = isinstance(error, StoreUnavailable)
-            log.warning("what came of the job %s could not be noted: %s", job_id, error, exc_info=not is_away)
-            raise LeftBegun(job_id) from error
+            log.warning("Could not record the outcome of job %s: %s", job_id, error, exc_info=not is_away)
+            raise RunNotRecorded(job_id) from error
         self._loop.call_soon_threadsafe(self._changes.send)
 
     def _from_begin_to_end(self, job_id: str, run: int) -> None:

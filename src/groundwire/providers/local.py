@@ -7,7 +7,6 @@ itself, so that everything else in the process waits: `load` lets a program choo
 
 import asyncio
 import contextlib
-import importlib.util
 import os
 import secrets
 import threading
@@ -26,6 +25,7 @@ from groundwire.contracts.errors import ConfigError, ProviderError
 from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyPart
 from groundwire.contracts.requests import ModelRequest, SendOptions
+from groundwire.extras import check_extra
 from groundwire.providers.local_answers import Question, pose, read_answer
 from groundwire.providers.overrides import allowed
 from groundwire.providers.transforms import skipped
@@ -55,11 +55,8 @@ class LocalProvider:
     ) -> None:
         file = Path(path)
         _check_file(file)
-        if load is None and importlib.util.find_spec("xllamacpp") is None:
-            raise ConfigError(
-                "A local model needs xllamacpp, which is not installed.",
-                hint="pip install '/path/to/groundwire[local]'",
-            )
+        if load is None:
+            check_extra("local", "A local model", "xllamacpp")
         count = threads or max(1, (os.cpu_count() or 1) // 2)
         self._load = load or (lambda: load_runner(file, context_size=context_size, threads=count))
         self._runner: Runner | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.errors import ConfigError, StoreError, StoreUnavailable
+from groundwire.extras import needs_extra
 from groundwire.store.batches import TaskBatches
 from groundwire.store.databases import SqlDatabase
 from groundwire.store.migrations import OWN, SELECT_APPLIED, is_up_to_date, migrate, own_scripts
@@ -326,11 +327,7 @@ def _message(error: Exception) -> str:
 
 
 def _import_driver() -> ModuleType:
-    try:
+    with needs_extra("postgres", "PostgreSQL"):
         import asyncpg
-    except ImportError:
-        raise ConfigError(
-            "PostgreSQL needs the package asyncpg", hint="Install it with: pip install '/path/to/groundwire[postgres]'"
-        ) from None
     driver: ModuleType = asyncpg
     return driver
