@@ -12,7 +12,7 @@ import msgspec
 
 from groundwire.assembly import Runtime, Settings, open_models
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.errors import ConfigError, NotFound
+from groundwire.contracts.errors import ConfigError, NotFound, RunAlreadyEnded, RunExists, RunOvertaken
 from groundwire.contracts.events import CallFinished, CallStarted, Event, RunEnded
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import Item, Message
@@ -25,7 +25,14 @@ from groundwire.registry import Registry, Tool
 from groundwire.registry.validators import compile_schema
 from groundwire.runtime.background import NOTHING_LATE, Late
 from groundwire.runtime.finishing import see_through
-from groundwire.runtime.runs.history import NO_CONVERSATION, begin_run, conversation_of, end_unbegun, load_run
+from groundwire.runtime.runs.history import (
+    NO_CONVERSATION,
+    await_end,
+    begin_run,
+    conversation_of,
+    end_unbegun,
+    load_run,
+)
 from groundwire.runtime.runs.option_reading import OptionReader, no_presets
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
@@ -158,20 +165,30 @@ class Agent:
     async def run_once(
         self, run_id: str, prompt: Prompt = None, *, history: Sequence[Item] | None = None, **changes: Any
     ) -> RunResult:
-        """The one run of that id: begun now, taken up where it was left, or, where it has ended, its result again.
+        """Start the run of that id, continue it where it stopped, or return its result if it has ended.
 
-        A run that was taken up or had ended knows its `items`, but only the events and calls that were seen here.
+        Callers that ask at the same time, in any process, get the result of the one that made the run. A run that was
+        continued or had ended knows its `items`, but only the events and calls that were seen here.
         """
         await self.runtime.open()
-        tenant = self._options.read(changes).tenant
-        try:
-            known = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
-        except NotFound:
-            return await self.run(prompt, history=history, run_id=run_id, **changes)
-        if known.run.outcome and known.run.outcome not in RESUMABLE:
-            known.outcome = Outcome(known.run.outcome)
-            return _result(known, [])
-        return await self.resume(run_id, tenant=tenant, output=changes.get("output"))
+        store, clock, tenant = self.runtime.store, self.runtime.clock, self._options.read(changes).tenant
+        while True:
+            try:
+                known: RunState | None = await load_run(store, clock, tenant, run_id)
+            except NotFound:
+                known = None
+            if known is not None and known.run.outcome and known.run.outcome not in RESUMABLE:
+                return _ended(known)
+            try:
+                if known is None:
+                    return await self.run(prompt, history=history, run_id=run_id, **changes)
+                return await self.resume(run_id, tenant=tenant, output=changes.get("output"))
+            except RunAlreadyEnded:  # since it was loaded
+                continue
+            except (RunExists, RunOvertaken):  # another caller makes the run
+                patience = self.runtime.parts.times.wait_seconds
+                if (made := await await_end(store, clock, tenant, run_id, patience)) is not None:
+                    return _ended(made)
 
     async def stream(
         self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, run_id: str = "", **changes: Any
@@ -327,7 +344,7 @@ class Agent:
         await self.runtime.open()
         state = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
         if state.run.outcome and state.run.outcome not in RESUMABLE:
-            raise ConfigError(f"run {run_id!r} has ended: {state.run.outcome}")
+            raise RunAlreadyEnded(f"run {run_id!r} has ended: {state.run.outcome}")
         self.runtime.check_turn(state.options.for_turn(run_id))
         for kind in (output, self._output):  # a type is not stored; one of another form is not the run's
             if kind is not None and output_format(kind) == state.options.output:
@@ -385,6 +402,12 @@ class Agent:
             await self.runtime.end_turn(turn)
         events.append(ended)  # it comes last, as in a stream
         return _result(state, events)
+
+
+def _ended(state: RunState) -> RunResult:
+    """The result of a run that was made before, or elsewhere."""
+    state.outcome = Outcome(state.run.outcome)
+    return _result(state, [])
 
 
 def _result(state: RunState, events: list[Event]) -> RunResult:

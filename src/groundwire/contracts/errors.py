@@ -7,6 +7,7 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     ├─ InvalidJson           a text or value is not JSON, or nested too deeply
     ├─ ConfigError           a setting or a value given in Python is missing, unknown or of a wrong kind
     │  ├─ NameTaken          a name was given to something new, and something else has it
+    │  ├─ RunAlreadyEnded    a run cannot be resumed, because it ended for good
     │  ├─ TrustError         a trust file cannot be used; `reason` says why
     │  └─ NotReliable        a run must call tools, and its model is not trusted with them
     ├─ RegistryError         a tool cannot be registered
@@ -15,7 +16,9 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     ├─ NotExpressible        a request means something that the target dialect cannot say
     ├─ ProviderError         a model's provider refused or failed; `failure` says how
     ├─ StoreError            the store refused or cannot do something
-    │  └─ StoreUnavailable   the store cannot be reached now
+    │  ├─ StoreUnavailable   the store cannot be reached now
+    │  ├─ RunExists          a run of that id was created before
+    │  └─ RunOvertaken       another caller or process continued the run
     ├─ NotFound              an approval, effect, session, key or report that was asked for does not exist
     │  └─ AlreadyDecided     it does, but cannot be decided: somebody has, or its time has run out
     ├─ ReportBusy            an evaluation is writing into this report right now
@@ -135,6 +138,10 @@ class NameTaken(ConfigError):
     code = "name_taken"
 
 
+class RunAlreadyEnded(ConfigError):
+    code = "run_already_ended"
+
+
 class TrustError(ConfigError):
     """A trust file proves nothing. `reason` is unreadable, unsigned, tampered, expired or no_key."""
 
@@ -202,12 +209,26 @@ class StoreUnavailable(StoreError):
     retryable = True
 
 
+class RunExists(StoreError):
+    code = "run_exists"
+
+
+class RunOvertaken(StoreError):
+    code = "run_overtaken"
+
+
 class NotFound(GroundwireError):
     code = "not_found"
 
 
 class AlreadyDecided(NotFound):
+    """It was decided before, or its time has run out. `decided_by` is who decided; empty if it was not a person."""
+
     code = "already_decided"
+
+    def __init__(self, message: str, *, decided_by: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.decided_by = decided_by
 
 
 class ReportBusy(GroundwireError):

@@ -22,6 +22,7 @@ from groundwire.contracts.runs import (
     decode_said,
 )
 from groundwire.runtime.finishing import see_through
+from groundwire.runtime.ledger import FIRST_POLL, LAST_POLL
 from groundwire.runtime.runs.judging import notice_for
 from groundwire.runtime.runs.options import RunOptions
 from groundwire.runtime.runs.state import RunState
@@ -76,6 +77,22 @@ async def load_run(
         first = decode_said(entries[0].body) if entries else None
         earlier = await said_before(runs, run, first) if isinstance(first, Started) else ()
     return RunState.load(run, entries, clock, earlier)
+
+
+async def await_end(runs: RunStore, clock: Clock, tenant: str, run_id: str, patience: float) -> RunState | None:
+    """Wait for the end of a run that another caller makes. None if it has not moved for `patience` seconds."""
+    seen, since, pause = -1, clock.monotonic(), FIRST_POLL
+    while (run := await runs.load_run(tenant, run_id)) is not None:
+        if run.outcome:
+            return await load_run(runs, clock, tenant, run_id)
+        now = clock.monotonic()
+        if run.entries != seen:
+            seen, since, pause = run.entries, now, FIRST_POLL
+        elif now - since >= patience:
+            break
+        await clock.sleep(pause)
+        pause = min(pause * 2, LAST_POLL)
+    return None
 
 
 async def conversation_of(runs: RunStore, tenant: str, session_id: str) -> Conversation:
