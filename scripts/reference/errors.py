@@ -103,6 +103,8 @@ WHAT_TO_DO = {
     "NotExpressible": "Leave the member out, or choose a model behind another API.",
     "ProviderError": "Look at its `failure`: kind, status, and how long to wait.",
     "StoreUnavailable": "Try again; the hint says what to look at.",
+    "RunExists": "Use `run_once` to get the result of the run of that id, or another id.",
+    "RunOvertaken": "Load the run: the other caller writes its result. `run_once` waits for that.",
     "NotFound": "List what there is.",
     "AlreadyDecided": "Look at it: it says who decided, and when.",
     "RunInProgress": "Wait until the run has paused or ended, or cancel it first.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from groundwire.assembly import Runtime, Settings, open_models
-from groundwire.contracts.errors import ConfigError, NotFound
+from groundwire.contracts.errors import ConfigError, RunExists
 from groundwire.contracts.events import Event, RunEnded
 from groundwire.contracts.jobs import JobHandler
 from groundwire.contracts.messages import Item, Message
@@ -122,17 +122,19 @@ class Agent:
     async def run_once(
         self, run_id: str, prompt: Prompt = None, *, history: Sequence[Item] | None = None, **changes: Any
     ) -> RunResult:
-        """The one run of that id: begun now, taken up where it was left, or, where it has ended, its result again.
+        """Start the run of that id, continue it where it stopped, or return its result if it has ended.
 
-        A run that was taken up or had ended knows its `items`, but only the events and calls that were seen here.
+        Callers that ask at the same time, in any process, get the result of the one that made the run. A run that was
+        continued or had ended knows its `items`, but only the events and calls that were seen here.
         """
         await self.runtime.open()
         tenant = self._options.read(changes).tenant
-        try:
-            known = await load_run(self.runtime.store, self.runtime.clock, tenant, run_id)
-        except NotFound:
-            return await self.run(prompt, history=history, run_id=run_id, **changes)
-        return await self.resume(known.run.run_id, tenant=tenant, output=changes.get("output"))
+        if await self.runtime.store.load_run(tenant, run_id) is None:
+            try:
+                return await self.run(prompt, history=history, run_id=run_id, **changes)
+            except RunExists:  # another caller was faster
+                pass
+        return await self.resume(run_id, tenant=tenant, output=changes.get("output"))
 
     async def stream(
         self, prompt: Prompt = None, *, history: Sequence[Item] | None = None, run_id: str = "", **changes: Any

@@ -43,7 +43,7 @@ def missing_extra(extra: str, what: str, module: str) -> ConfigError:
     """The error for `what`, which needs a module that only an extra brings."""
     from groundwire.contracts.errors import ConfigError
 
-    message = f"{what} needs the extra {extra!r}: {module} is not installed."
+    message = f"{what} needs the extra {extra!r}: {module.partition('.')[0]} is not installed."
     return ConfigError(message, hint=install_command(extra))
 
 

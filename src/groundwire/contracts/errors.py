@@ -15,7 +15,9 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     ├─ NotExpressible        a request means something that the target dialect cannot say
     ├─ ProviderError         a model's provider refused or failed; `failure` says how
     ├─ StoreError            the store refused or cannot do something
-    │  └─ StoreUnavailable   the store cannot be reached now
+    │  ├─ StoreUnavailable   the store cannot be reached now
+    │  ├─ RunExists          a run of that id was created before
+    │  └─ RunOvertaken       another caller or process continued the run
     ├─ NotFound              an approval, effect, session, key or report that was asked for does not exist
     │  └─ AlreadyDecided     it does, but cannot be decided: somebody has, or its time has run out
     ├─ RunInProgress         a run cannot be resumed now: another execution holds it
@@ -204,12 +206,26 @@ class StoreUnavailable(StoreError):
     retryable = True
 
 
+class RunExists(StoreError):
+    code = "run_exists"
+
+
+class RunOvertaken(StoreError):
+    code = "run_overtaken"
+
+
 class NotFound(GroundwireError):
     code = "not_found"
 
 
 class AlreadyDecided(NotFound):
+    """It was decided before, or its time has run out. `decided_by` is who decided; empty if it was not a person."""
+
     code = "already_decided"
+
+    def __init__(self, message: str, *, decided_by: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.decided_by = decided_by
 
 
 class RunInProgress(GroundwireError):

@@ -100,8 +100,8 @@ class Desk:
                 question=instead.question,
                 edited=True,
             )
-        state = "expired" if question.status is ConfirmationStatus.PENDING else question.status.value
-        raise AlreadyDecided(f"approval {confirmation_id!r} cannot be decided: it is {state}")
+        # Read again: what was read above may be older than the decision that was faster.
+        raise _approval_decided(await self._store.get_confirmation(tenant, confirmation_id) or question)
 
     async def _check_approver(self, approval: Confirmation, key_id: str, entry: AuditEntry) -> None:
         """Raise SelfApproval, with a record in the audit chain, if the call is that key's own and settings forbid it.
@@ -131,7 +131,7 @@ class Desk:
             raise NotFound(f"there is no effect {effect_id!r}", hint="groundwire effects list")
         closing = self._decision(effect, result, by=by, note=note, key_id=key_id)
         if not await self._store.decide_effect(tenant, effect_id, closing, by=by):
-            raise AlreadyDecided(f"effect {effect_id!r} is {effect.status.value}; only unknown effects are decided")
+            raise _effect_decided(effect_id, await self._store.get_effect(tenant, effect_id))
 
     async def create_key(self, key: ApiKey, *, by: str) -> None:
         check_person(by, "")
@@ -226,6 +226,29 @@ def decision_entry(
         approver=by,
         registry_version=registry_version,
     )
+
+
+def _approval_decided(approval: Confirmation) -> AlreadyDecided:
+    name = f"Approval {approval.confirmation_id!r}"
+    match approval.status:
+        case ConfirmationStatus.PENDING:
+            return AlreadyDecided(f"{name} has expired.", hint="The same call asks for a new one.")
+        case ConfirmationStatus.DENIED:
+            done = "denied"
+        case ConfirmationStatus.SPENT:
+            done = "approved and used"
+        case _:
+            done = "approved"
+    return AlreadyDecided(f"{name} was already {done} by {approval.decided_by}.", decided_by=approval.decided_by)
+
+
+def _effect_decided(effect_id: str, effect: Effect | None) -> AlreadyDecided:
+    name = f"Effect {effect_id!r}"
+    if effect is None:  # its row goes when a person says that it did not happen
+        return AlreadyDecided(f"{name} was already resolved as not happened; its key is free.")
+    if effect.decided_by:
+        return AlreadyDecided(f"{name} was already resolved by {effect.decided_by}.", decided_by=effect.decided_by)
+    return AlreadyDecided(f"{name} is {effect.status.value}; only unknown effects can be resolved.")
 
 
 def check_person(by: str, note: str) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from groundwire.contracts.decisions import Deny
-from groundwire.contracts.errors import ErrorDetail, ErrorType, StoreError
+from groundwire.contracts.errors import ErrorDetail, ErrorType, RunOvertaken, StoreError
 from groundwire.contracts.ports import Clock, Ids, Store
 from groundwire.contracts.records import (
     Effect,
@@ -259,8 +259,8 @@ def _is_repeatable(attempt: Attempt) -> bool:
     return entry.is_background and not attempt.job_id
 
 
-def run_overtaken(run_id: str) -> StoreError:
-    return StoreError(f"run {run_id!r} was continued by another process")
+def run_overtaken(run_id: str) -> RunOvertaken:
+    return RunOvertaken(f"run {run_id!r} was continued by another caller or process")
 
 
 def outcome_unknown(name: str, effect_id: str) -> Deny:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from groundwire.contracts.canonical import canonical_json
-from groundwire.contracts.errors import InvalidJson, NotFound, StoreError
+from groundwire.contracts.errors import InvalidJson, NotFound, RunExists, StoreError
 from groundwire.contracts.keys import ApiKey
 from groundwire.contracts.records import (
     AuditEntry,
@@ -84,8 +84,8 @@ def appended(run: Run, entries: Sequence[RunEntry]) -> Run:
     )
 
 
-def run_exists(run: Run) -> StoreError:
-    return StoreError(f"there is already a run {run.run_id}", hint="A run is created once, and then appended to.")
+def run_exists(run: Run) -> RunExists:
+    return RunExists(f"there is already a run {run.run_id}", hint="A run is created once, and then appended to.")
 
 
 def key_exists(key: ApiKey) -> StoreError:

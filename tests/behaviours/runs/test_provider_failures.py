@@ -137,7 +137,7 @@ async def test_a_gemini_without_candidates_is_asked_three_times_in_all():
 
 
 async def test_a_run_that_has_ended_is_not_executed_again_and_an_unknown_one_is_refused():
-    async with staged("in-process", "Done.") as stage:
+    async with staged("openai-chat", "Done.") as stage:
         agent = stage.agent()
         result = await agent.run("Go.")
         assert (await agent.resume(result.run_id)).text == "Done."

@@ -3,7 +3,7 @@
 import pytest
 
 from groundwire import Agent, Outcome, Runtime, tool
-from groundwire.contracts.errors import StoreError
+from groundwire.contracts.errors import RunOvertaken
 from groundwire.contracts.runs import RunEntry, decode_entry
 from groundwire.contracts.tools import Budget
 from groundwire.registry import Registry
@@ -74,7 +74,7 @@ async def test_who_was_overtaken_does_nothing_more(name):
     notes = Notes()
     notes.is_overtaken = True
     agent = notes.agent(asks(name), Answer(calls=(Ask(name, {"text": "late"}),)), "Done.")
-    with pytest.raises(StoreError, match="continued by another process"):
+    with pytest.raises(RunOvertaken):
         await agent.run("Write.")
     assert [text for text, _ in notes.seen] == [f"{name} 0"]
     assert [effect.status.value for effect in await notes.runtime.effects()] == ["settled"]

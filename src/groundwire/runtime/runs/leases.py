@@ -48,14 +48,16 @@ class RunLeases:
     async def claim(self, tenant: str, run_id: str) -> Run:
         """Take a run for one execution. A run that has ended is returned as it is.
 
-        Waits while another execution holds it, until that one ends or its lease expires; RunInProgress if neither
-        happens in time.
+        Waits while another execution holds it, until that one ends or its lease expires; RunInProgress if it holds the
+        run and gets no further for `waitSeconds`.
         """
-        deadline, pause = self._clock.monotonic() + self._wait_seconds, FIRST_POLL
+        seen, deadline, pause = -1, 0.0, FIRST_POLL
         while True:
             run = await self._runs.load_run(tenant, run_id)
             if run is None:
                 raise NotFound(f"there is no run {run_id!r}", hint="groundwire runs list")
+            if run.entries != seen:
+                seen, deadline, pause = run.entries, self._clock.monotonic() + self._wait_seconds, FIRST_POLL
             if not run.is_held(self._clock.now()):
                 claimed = replace(self.lend(run), cancel_requested=False)
                 if run.is_ended or await self._runs.swap_lease(run, claimed):
