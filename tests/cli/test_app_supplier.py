@@ -69,6 +69,13 @@ def keys_file(empty):
     Path("keys.txt").write_text(f"{KEY}\n\n{NEW_KEY}\n")
 
 
+async def test_a_reload_of_a_brain_restarts_its_worker_and_says_that_nothing_was_read_again(keys_file):
+    async with brain("--secret-file", "keys.txt", "--store", "sqlite:///brain.db") as (process, _, client):
+        process.send_signal(signal.SIGHUP)
+        assert (await process.stderr.readline()).startswith(b"Restarted 1 worker.")
+        assert (await answering(client)).status_code == 200
+
+
 @pytest.mark.requirement("OQ-02", "A-152")
 async def test_a_brain_that_was_killed_still_has_what_it_took_and_takes_it_no_second_time(keys_file):
     options = ("--secret-file", "keys.txt", "--store", "sqlite:///brain.db")

@@ -21,4 +21,4 @@ def test_a_death_ends_the_orphans_that_came_with_it_and_the_end_all_that_are_not
         timeout=60,
         check=True,
     )
-    assert done.stdout.splitlines() == ["new True True False", "all True False"]
+    assert done.stdout.splitlines() == ["new True True False False", "all True False"]

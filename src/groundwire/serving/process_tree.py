@@ -17,6 +17,7 @@ _GRACE_SECONDS = 1.0
 _PATIENCE_SECONDS = 3.0
 """After which even a killed process is left alone: the kernel does not let go of it."""
 _POLL_SECONDS = 0.01
+_HANDOVER_SECONDS = 1.0
 
 
 def adopt_orphans() -> None:
@@ -85,30 +86,38 @@ def _is_running(pid: int) -> bool:
 class Orphans:
     """Children of this process that it did not start: their parents were workers, and have died.
 
-    Those that exist already when a worker dies were left by other workers; they run until the server ends.
+    Those that have been here for a while when a worker dies were left by other workers; they run until the server ends.
     """
 
-    def __init__(self, workers: Callable[[], set[int]]) -> None:
+    def __init__(self, workers: Callable[[], set[int]], clock: Callable[[], float] = time.monotonic) -> None:
         self._workers = workers
+        self._clock = clock
         self._spared = children_of(os.getpid())  # started by the program that became this server
-        self._known: set[int] = set()
-        self._ending: dict[int, float] = {}
+        self._seen: dict[int, float] = {}
+        self._kill_at: dict[int, float] = {}
 
     def check(self) -> None:
         """Reap those that have ended, and kill those that were told to end and have not."""
-        now = time.monotonic()
+        now = self._clock()
         for pid in self._found():
             reap(pid)
-            if self._ending.get(pid, now) < now:
+            if self._kill_at.get(pid, now) < now:
                 send_signal(pid, signal.SIGKILL)
-        self._known = self._found()
-        self._ending = {pid: due for pid, due in self._ending.items() if pid in self._known}
+        found = self._found()
+        self._seen = {pid: self._seen.get(pid, now) for pid in found}
+        self._kill_at = {pid: due for pid, due in self._kill_at.items() if pid in found}
 
     def end_new(self) -> None:
-        """Tell the children of a worker that has just died to end."""
-        for pid in self._found() - self._known:
-            send_signal(pid, signal.SIGTERM)
-            self._ending[pid] = time.monotonic() + _GRACE_SECONDS
+        """Tell the children of a worker that has just died to end.
+
+        They may have been seen already: the kernel hands them over first and reports the death later, when the last thread
+        of the worker has ended.
+        """
+        now = self._clock()
+        for pid in self._found():
+            if self._seen.get(pid, now) > now - _HANDOVER_SECONDS and pid not in self._kill_at:
+                send_signal(pid, signal.SIGTERM)
+                self._kill_at[pid] = now + _GRACE_SECONDS
 
     def end_all(self) -> None:
         end_processes(lambda: set[int]().union(*({pid} | descendants_of(pid) for pid in self._found())))

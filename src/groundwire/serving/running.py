@@ -25,9 +25,9 @@ def run_server(
     """Serve until the process is told to stop; SystemExit where workers cannot be kept running.
 
     On SIGHUP, `reload` returns the configuration that new workers replace the old ones with, or raises where it cannot be
-    used; without it, they have the same one. `notify` gets what an operator wants to know and no log would show.
+    used; without it, workers are only restarted. `notify` gets messages for the operator that are not warnings.
     """
-    code = Supervisor(configuration, reload or (lambda: configuration), notify).run()
+    code = Supervisor(configuration, reload, notify).run()
     if code:
         sys.exit(code)
 

@@ -75,7 +75,7 @@ class Supervisor:
     def __init__(
         self,
         configuration: ServerConfiguration,
-        reload: Callable[[], ServerConfiguration],
+        reload: Callable[[], ServerConfiguration] | None,
         notify: Callable[[str], None],
     ) -> None:
         self._configuration = configuration
@@ -212,7 +212,11 @@ class Supervisor:
             self._is_reloading = False
             self._retire(self._outgoing)
             self._outgoing = []
-            self._notify(f"Reloaded: {count} worker{'s run' if count > 1 else ' runs'} the new configuration.")
+            workers = f"{count} worker{'s' if count > 1 else ''}"
+            if self._load is not None:
+                self._notify(f"Reloaded: {workers} run{'' if count > 1 else 's'} the new configuration.")
+            else:
+                self._notify(f"Restarted {workers}. The configuration of this server is read at its start only.")
 
     def _retire(self, workers: list[_WorkerHandle]) -> None:
         """Let workers finish their requests, for as long as settings allow."""
@@ -278,7 +282,7 @@ class Supervisor:
     def _reload(self) -> None:
         self._wants_reload = False
         try:
-            configuration = self._load()
+            configuration = self._load() if self._load is not None else self._configuration
         except Exception as error:  # noqa: BLE001 - whatever it is, no worker could start with it
             log.error("Not reloaded: %s All workers stay as they were.", _sentence(str(error)))  # noqa: TRY400 - the text is enough
             return
