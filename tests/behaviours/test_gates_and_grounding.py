@@ -131,6 +131,40 @@ async def test_report_mode_runs_the_call_with_a_warning_and_the_reason(make):
     assert runs == ["moq is 500"]
 
 
+@pytest.mark.parametrize("quote", ["I", "，", "\u200b\u200b", "5"])
+@pytest.mark.parametrize(("mode", "runs_"), [("strict", False), ("report", True)])
+async def test_a_trivial_quote_is_no_evidence_in_any_mode(make, quote, mode, runs_):
+    log_data, runs = logging_tool()
+    history = (say("user", f"I want, {quote} 5 of them，please", turn=1),)
+    result = await make(log_data, settings=in_mode(mode)).call("log_data", {"quote": quote}, history=history)
+    assert (result.ok, bool(runs)) == (runs_, runs_)
+    assert [item.grounded for item in result.meta.evidence] == [False]
+
+
+@pytest.mark.parametrize(("mode", "runs_"), [("strict", False), ("report", True)])
+async def test_a_number_that_is_not_in_the_quote_is_not_grounded_where_the_tool_asks_for_it(make, mode, runs_):
+    log_data, runs = logging_tool({"quote": Ground(value=True)})
+    runtime = make(log_data, settings=in_mode(mode))
+    history = (say("user", "单价5块", turn=1),)
+    assert_ok(await runtime.call("log_data", {"quote": "单价5块", "value": 5}, history=history))
+    runs.clear()
+    result = await runtime.call("log_data", {"quote": "单价5块", "value": 7}, history=history, caller="model")
+    assert (result.ok, bool(runs)) == (runs_, runs_)
+    evidence = [(item.argument, item.grounded, item.near_miss) for item in result.meta.evidence]
+    assert evidence == [("quote", True, None), ("value", False, "number")]
+
+
+async def test_numbers_that_the_executor_supplies_need_no_quote(make):
+    @tool(category="action", ground={"quote": Ground(value=True)}, supplied=("request_id",))
+    def log_price(quote: str, price: float, request_id: str) -> str:
+        """Store a price."""
+        return request_id
+
+    history = (say("user", "单价5块", turn=1),)
+    call = {"quote": "单价5块", "price": 5}
+    assert assert_ok(await make(log_price).call("log_price", call, history=history, request_id="77")) == "77"
+
+
 async def test_off_means_that_nobody_looks(make):
     log_data, _ = logging_tool()
     result = await make(log_data, settings=in_mode("off")).call("log_data", {"quote": "never said"}, history=TALK)

@@ -49,6 +49,7 @@ def test_a_careful_tool_gets_no_advice():
         ("pattern_backtracks", "echo", {"parameters": pattern(r"(a)\1")}),
         ("pattern_backtracks", "echo", {"result": {"type": "object", "patternProperties": {"^(?!x)": {}}}}),
         ("barge_in_ignored", "echo", {"barge_in": "cancel"}),
+        ("ground_value_ignored", "echo", {"ground": {"text": {"by": "value", "value": True}}}),
         ("summary_disagrees", "echo", {"guide": GUIDE.replace("It does", "## Summary\nIt does")}),
         ("guide_sections", "echo", {"guide": "# t\nIt does.\n## Parameters\n- text: x"}),
         ("guide_sections", "echo", {"guide": GUIDE.replace("## Parameters", "## Arguments")}),

@@ -136,7 +136,11 @@ def said(value, text):
         ("Ann", "ask Ann!"),
         ("Rome", "Rome"),
         ("Paris", "the Parisian way"),
-        ("行", "银行"),
+        ("银行", "在银行里"),
+        (5, "单价5块"),
+        ("5", "单价5块"),
+        (0, "0"),
+        (-5, "-5"),
     ],
 )
 def test_a_value_that_stands_by_itself_is_evidenced(value, text):
@@ -179,3 +183,195 @@ def test_a_value_that_is_a_whole_text_may_stand_anywhere():
     words = "x" * 199 + "1"
     assert not said(words, words + "2").grounded
     assert said("x" + words, "x" + words + "2").grounded
+
+
+ENOUGH = ["ok", "I8", "88", "好的", "5块", "行5", "é1", "ок", "はい", "네네", "५०", "a.b", "不\u200b行", "n\u0303o"]
+TOO_LITTLE = [
+    "I",
+    "5",
+    "，",
+    "。。。",
+    "...",
+    "行",
+    "👍👍",
+    "一",
+    "a\u200b",
+    "\u200bI\u200b",
+    "e\u0301",
+    "好！",
+    "-5",
+    "？！",
+]
+INVISIBLE = [
+    "\u200b",
+    "\u200b\u200c\u200d",
+    "\ufeff\ufeff",
+    "\u00ad\u00ad",
+    "\ufe0f\ufe0f",
+    "\U000e0041\U000e0042",
+    "\u202e\u202c",
+    "\u2066\u2069",
+    "\u3164\u3164",
+    "\u115f\u1160",
+    "\uffa0\uffa0",
+    "\u0301\u0301",
+    "\u034f\u034f",
+    "\u2060 \u2060",
+    " \t\n",
+]
+
+
+@pytest.mark.parametrize("words", ENOUGH)
+@pytest.mark.parametrize("by", ["quote", "value"])
+def test_two_letters_or_digits_are_enough(words, by):
+    assert evidence(words, Ground(by=by), (say("user", f"so: {words} !", turn=1),)).grounded
+
+
+@pytest.mark.parametrize("words", TOO_LITTLE)
+def test_a_quote_of_fewer_is_trivial(words):
+    assert evidence(words, messages=(say("user", f"x{words}y", turn=1), say("user", words, turn=2))) == Evidence(
+        argument="quote", grounded=False, near_miss="trivial"
+    )
+
+
+@pytest.mark.parametrize("words", [words for words in TOO_LITTLE if words not in ("5", "-5")])
+def test_a_value_of_fewer_is_trivial_unless_it_is_a_number(words):
+    assert said(words, f"so {words} !").near_miss == "trivial"
+
+
+@pytest.mark.parametrize("words", INVISIBLE)
+@pytest.mark.parametrize("by", ["quote", "value"])
+def test_what_cannot_be_seen_is_empty_although_it_was_sent(words, by):
+    assert evidence(words, Ground(by=by), (say("user", f"a{words}b", turn=1),)).near_miss == "empty"
+
+
+def priced(price, quote, text=None, rule=None, **others):
+    """Whether a quote evidences the numbers of the arguments beside it."""
+    arguments = {"price": price, "quote": quote, **others}
+    found = find_evidence(arguments, {"quote": rule or Ground(value=True)}, (say("user", text or quote, turn=3),))
+    return {item.argument: item.near_miss or item.grounded for item in found}
+
+
+@pytest.mark.parametrize(
+    ("price", "quote"),
+    [
+        (5, "单价5块"),
+        (5.0, "单价5块"),
+        ("5", "单价5块"),
+        ("5元", "单价5块"),
+        (5, "单价五块"),
+        (5, "单价５块"),
+        (500, "五百个起"),
+        ("500个", "五百个起"),
+        (2, "两天就好"),
+        (1000, "1,000 pcs"),
+        (5.5, "5.50 each"),
+        (5.5, "5块5一个"),
+        (0.05, "5% off"),
+        (5, "5% off"),
+        (-5, "-5 degrees"),
+        ([3, 5], "3-5天"),
+        ({"low": 3, "high": 5}, "3-5天"),
+        ("3 to 5 days", "3-5天"),
+        (50_000, "5万个"),
+    ],
+)
+def test_numbers_that_stand_in_the_quote_are_evidenced_by_it(price, quote):
+    assert priced(price, quote) == {"quote": True, "price": True}
+
+
+@pytest.mark.parametrize(
+    ("price", "quote"),
+    [
+        (0.01, "单价5块"),
+        (50, "单价5块"),
+        (5, "单价五十块"),
+        (5.01, "单价5块"),
+        (500, "五千个起"),
+        (1, "1,000 pcs"),
+        (5, "5万个"),
+        (5, "-5 degrees"),
+        (-5, "5 degrees"),
+        ([3, 4], "3-5天"),
+        ("3 to 6 days", "3-5天"),
+        (0.5, "5% off"),
+        (1, "the price is fine"),
+        (500, "five hundred"),
+        (10**400, "单价5块"),
+        ("1" * 5000, "1" * 5000),
+    ],
+)
+def test_numbers_that_do_not_are_not(price, quote):
+    assert priced(price, quote) == {"quote": True, "price": "number"}
+
+
+@pytest.mark.parametrize(
+    ("price", "quote", "text"),
+    [
+        (5, "5块一个", "15块一个"),
+        (1, "单价1", "单价15"),
+        (5, "要5", "要5万个"),
+        (5, "大约5", "大约5.5"),
+        (5, "单价5块", "单价5块5"),
+        (3, "13,", "13,500 pcs"),
+        (1, "到１", "到１５号"),
+        (5, "5块一个", "1\u200b5块一个"),
+    ],
+)
+def test_a_number_that_the_quote_cuts_short_is_no_evidence(price, quote, text):
+    assert priced(price, quote, text)["price"] == "number"
+
+
+def test_words_and_truth_values_need_no_number():
+    assert priced("red", "单价5块", free=True, note=None) == {"quote": True}
+
+
+def test_a_tool_that_does_not_ask_for_numbers_gets_none():
+    assert priced(0.01, "单价5块", rule=Ground()) == {"quote": True}
+
+
+def test_arguments_can_be_named_and_the_others_are_free():
+    rule = Ground(value=("price",))
+    assert priced(5, "单价5块", rule=rule, number="A-7") == {"quote": True, "price": True}
+    assert priced(5, "单价5块", number="A-7") == {"quote": True, "price": True, "number": "number"}
+
+
+def test_arguments_with_a_rule_of_their_own_are_judged_by_that():
+    arguments = {"price": 5, "quote": "单价5块", "when": "3天"}
+    rules = {"quote": Ground(value=True), "when": Ground()}
+    messages = (say("user", "单价5块", turn=1), say("user", "3天", turn=2))
+    assert [item.grounded for item in find_evidence(arguments, rules, messages)] == [True, True, True]
+
+
+def test_several_quotes_together_may_hold_the_numbers():
+    messages = (say("user", "500起", turn=1), say("user", "单价5块", turn=2))
+    arguments = {"terms": [5, 500], "quote": ["500起", "单价5块"]}
+    found = find_evidence(arguments, {"quote": Ground(value=True)}, messages)
+    assert [(item.argument, item.grounded, item.turn) for item in found][2] == ("terms", True, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule", "expected"),
+    [
+        ({"price": 0.01}, Ground(value=True, optional=True), [("quote", None)]),
+        ({"price": 0.01}, Ground(value=True), [("quote", False)]),
+        ({"price": 0.01, "quote": "never said"}, Ground(value=True), [("quote", False)]),
+    ],
+)
+def test_without_a_quote_that_was_said_there_is_nothing_to_look_in(arguments, rule, expected):
+    found = find_evidence(arguments, {"quote": rule}, (say("user", "单价5块", turn=1),))
+    assert [(item.argument, item.grounded) for item in found] == expected
+
+
+@pytest.mark.parametrize(("count", "expected"), [(200, True), (201, "too_many")])
+def test_so_many_numbers_can_be_evidenced(count, expected):
+    assert priced([5] * count, "单价5块")["price"] == expected
+
+
+def test_the_evidence_of_a_number_is_its_quote():
+    messages = (say("user", "嗯，单价5块", turn=4),)
+    found = find_evidence({"price": 5, "quote": "单价5块"}, {"quote": Ground(value=True)}, messages)
+    assert [(item.argument, item.turn, item.start, item.end) for item in found] == [
+        ("quote", 4, 2, 6),
+        ("price", 4, 2, 6),
+    ]

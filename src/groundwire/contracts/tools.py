@@ -65,12 +65,14 @@ class Ground(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
     """How an argument must be evidenced by the conversation.
 
     `quote`: it holds words that the speaker said. `value`: what it holds must itself occur in their words.
-    `optional`: the argument may be absent; empty is a failure all the same.
+    `optional`: the argument may be absent; empty is a failure all the same. `value`, for a quote: the arguments whose
+    numbers must occur in it; true for all that are neither grounded by a rule of their own nor supplied.
     """
 
     by: Literal["quote", "value"] = "quote"
     speaker: str = "user"
     optional: bool = False
+    value: bool | tuple[str, ...] = False
 
 
 class Variant(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):

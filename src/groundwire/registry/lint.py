@@ -37,6 +37,7 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "context_argument": ("info", "an argument asks the model for what the context knows"),
     "pattern_backtracks": ("warning", "a pattern with look-around or back-references; long texts will not be matched"),
     "barge_in_ignored": ("warning", "the tool says what an interruption does to it, and nothing interrupts calls yet"),
+    "ground_value_ignored": ("warning", "numbers must occur in an argument that is not a quote"),
     "blocking_unsaid": ("warning", "a sync retrieval does not say whether it waits for something"),
     "unconfirmed": ("info", "an action sounds final but asks nobody"),
     "summary_disagrees": ("warning", "the guide's first plain line is not its second line"),
@@ -175,6 +176,10 @@ def _policy_advice(spec: ToolSpec) -> Iterator[Finding]:
     if spec.policy.barge_in is not None:
         message = "No call is interrupted yet: bargeIn is kept, but nothing reads it."
         yield "barge_in_ignored", message, "/policy/bargeIn"
+    for argument, rule in spec.policy.ground.items():
+        if rule.value and rule.by != "quote":
+            message = f"{argument!r} is not a quote, so no number can be looked for in it: value is ignored."
+            yield "ground_value_ignored", message, f"/policy/ground/{argument}/value"
 
 
 def _handler_advice(tool: Tool) -> Iterator[Finding]:

@@ -50,6 +50,9 @@ def policy_problems(spec: ToolSpec, variants: Iterable[str] | None = None) -> It
 def _named_arguments(policy: ToolPolicy) -> Iterator[tuple[str, str, Iterable[str]]]:
     yield "supplied_not_declared", "policy.supplied", policy.supplied
     yield "ground_not_declared", "policy.ground", policy.ground
+    for argument, rule in policy.ground.items():
+        if not isinstance(rule.value, bool):
+            yield "ground_not_declared", f"policy.ground.{argument}.value", rule.value
     if not isinstance(policy.scope, str):
         yield "scope_not_declared", "policy.scope", policy.scope
     yield "budget_not_declared", "policy.budget", [budget.by for budget in policy.budget if budget.by not in _SCOPES]

@@ -116,7 +116,9 @@ class Gatekeeper:
         return decision if isinstance(decision, (Deny, Answer)) else None
 
     async def ground(self, attempt: Attempt, entry: Entry, handler: Handler, context: Context | None) -> Verdict:
-        attempt.evidence = find_evidence(attempt.arguments, entry.spec.policy.ground, attempt.turn.history)
+        rules, supplied = entry.spec.policy.ground, entry.supplied
+        said = {name: value for name, value in attempt.arguments.items() if name in rules or name not in supplied}
+        attempt.evidence = find_evidence(said, rules, attempt.turn.history)
         refusal = refusal_for(entry.spec.wire_name, attempt.evidence)
         if refusal is None or entry.limits.grounding == "strict":
             return refusal

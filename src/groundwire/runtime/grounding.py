@@ -1,12 +1,16 @@
 """Grounding: whether an argument's words were really said, and where.
 
-The rule is an exact substring, code point by code point, of one message of the stated speaker; a value that is a number
-or a short word must not be cut out of a longer one. Everything looser only explains a miss. Pure.
+The rule is an exact substring, code point by code point, of one message of the stated speaker, of at least two letters or
+digits; a value that is a number or a short word must not be cut out of a longer one. A tool may also want the numbers of
+other arguments in its quote. Everything looser only explains a miss. Pure.
 """
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import islice
+from typing import NamedTuple
 
 from groundwire.contracts.canonical import JsonValue
 from groundwire.contracts.decisions import Deny
@@ -14,6 +18,7 @@ from groundwire.contracts.errors import ErrorType
 from groundwire.contracts.messages import Message
 from groundwire.contracts.results import Evidence
 from groundwire.contracts.tools import Ground
+from groundwire.runtime.said_numbers import find_numbers
 
 MAX_VALUES = 200
 """So many values of one argument can be evidenced; more are refused."""
@@ -23,9 +28,18 @@ SHORT = 4
 """A word of so many characters is too likely a part of another to be found inside one."""
 LONG = 200
 """Beyond so many characters a value is a text, whatever it ends with."""
+LEAST_SIGNS = 2
+"""Fewer letters or digits than these are found in any conversation, and evidence nothing."""
+AROUND = 128
+"""So far around a quote its numbers may go on; a longer number has no reading."""
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
+"""Hangul fillers: letters by their category, but invisible."""
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
 _WHY = {
     "too_many": f"it holds more than {MAX_VALUES} values",
     "empty": "it is empty",
+    "trivial": f"it needs at least {LEAST_SIGNS} letters or digits",
+    "number": "it holds a number that is not in the quote",
     "absent": "it is missing",
     "part": "it was said only as a part of a longer word or number",
     "whitespace": "it differs in white space",
@@ -37,20 +51,38 @@ _WHY = {
 }
 
 
+class _Located(NamedTuple):
+    """Evidence for one value, and the message that holds it."""
+
+    evidence: Evidence
+    message: Message | None = None
+
+
 def find_evidence(
     arguments: Mapping[str, JsonValue], rules: Mapping[str, Ground], messages: Sequence[Message]
 ) -> tuple[Evidence, ...]:
-    """Evidence for each argument that a tool wants evidenced, in the order of its rules."""
+    """Evidence for each argument that a tool wants evidenced, in the order of its rules; then for numbers in others."""
     found: list[Evidence] = []
+    quoted: dict[str, list[_Located]] = {}
     for argument, rule in rules.items():
         value = arguments.get(argument)
         if value is None:
             found.append(_absent(argument, rule))
             continue
         values = value if isinstance(value, list) and value else [value]
-        found.extend(_locate(argument, _spelling(item), rule, messages) for item in values[:MAX_VALUES])
+        located = [_locate(argument, item, rule, messages) for item in values[:MAX_VALUES]]
+        found.extend(each.evidence for each in located)
         if len(values) > MAX_VALUES:
             found.append(Evidence(argument=argument, grounded=False, near_miss="too_many"))
+        if rule.value and rule.by == "quote":
+            quotes = [each for each in located if each.evidence.grounded]
+            for name in _covered(rule, arguments, rules):
+                quoted.setdefault(name, []).extend(quotes)
+    found.extend(
+        evidence
+        for name, quotes in quoted.items()
+        if quotes and (evidence := _find_numbers_of(name, arguments.get(name), quotes)) is not None
+    )
     return tuple(found)
 
 
@@ -84,15 +116,83 @@ def _spelling(value: JsonValue) -> str:
     return repr(value)
 
 
-def _locate(argument: str, words: str, rule: Ground, messages: Sequence[Message]) -> Evidence:
-    if not words.strip():
-        return Evidence(argument=argument, grounded=False, near_miss="empty")
+def _locate(argument: str, value: JsonValue, rule: Ground, messages: Sequence[Message]) -> _Located:
+    words = _spelling(value)
+    is_number = rule.by == "value" and _is_number(words)  # which must stand by itself, however short it is
+    if not is_number and (reason := _triviality(words)):
+        return _Located(Evidence(argument=argument, grounded=False, near_miss=reason))
     whole = _whole(words) if rule.by == "value" and len(words) <= LONG else None
     for message in reversed(messages):
         if message.role == rule.speaker and (start := _find(words, whole, message.text)) >= 0:
             end = start + len(words)
-            return Evidence(argument=argument, grounded=True, turn=message.turn, start=start, end=end)
-    return Evidence(argument=argument, grounded=False, near_miss=_near_miss(words, rule.speaker, messages))
+            return _Located(
+                Evidence(argument=argument, grounded=True, turn=message.turn, start=start, end=end), message
+            )
+    return _Located(Evidence(argument=argument, grounded=False, near_miss=_near_miss(words, rule.speaker, messages)))
+
+
+def _is_number(words: str) -> bool:
+    return _NUMBER.fullmatch(words) is not None
+
+
+def _triviality(words: str) -> str:
+    """Why words are too little to be evidence of anything; empty if they are enough.
+
+    Counted are letters and digits of any script. So two characters of Chinese are enough, and one together with a number;
+    marks, signs and what cannot be seen do not count.
+    """
+    kinds = [unicodedata.category(sign)[0] for sign in words if sign not in _FILLERS]
+    if not any(kind in "LNPS" for kind in kinds):
+        return "empty"
+    return "" if sum(kind in "LN" for kind in kinds) >= LEAST_SIGNS else "trivial"
+
+
+def _covered(rule: Ground, arguments: Mapping[str, JsonValue], rules: Mapping[str, Ground]) -> Iterable[str]:
+    """The arguments whose numbers must occur in the quote."""
+    if isinstance(rule.value, bool):
+        return [name for name in arguments if name not in rules]
+    return rule.value
+
+
+def _find_numbers_of(argument: str, value: JsonValue, quotes: Sequence[_Located]) -> Evidence | None:
+    """Evidence for the numbers in a value: each must stand in a quote, whole. None if it has no numbers."""
+    wanted = list(islice(_numbers_in(value), MAX_VALUES + 1))
+    if not wanted:
+        return None
+    if len(wanted) > MAX_VALUES:
+        return Evidence(argument=argument, grounded=False, near_miss="too_many")
+    said = [(quote.evidence, _numbers_said(quote)) for quote in quotes]
+    if not all(any(readings & numbers for _, numbers in said) for readings in wanted):
+        return Evidence(argument=argument, grounded=False, near_miss="number")
+    place = next(evidence for evidence, numbers in said if wanted[0] & numbers)
+    return Evidence(argument=argument, grounded=True, turn=place.turn, start=place.start, end=place.end)
+
+
+def _numbers_said(quote: _Located) -> frozenset[Decimal]:
+    """Numbers of a quote that were not cut out of longer ones: 5 is not said in 15, nor in 5万."""
+    evidence, message = quote.evidence, quote.message
+    if message is None or evidence.start is None or evidence.end is None:
+        return frozenset()
+    first = max(evidence.start - AROUND, 0)
+    text = message.text[first : evidence.end + AROUND]
+    start, end = evidence.start - first, evidence.end - first
+    return frozenset(
+        reading
+        for number in find_numbers(text)
+        if start <= number.start and number.end <= end
+        for reading in number.readings
+    )
+
+
+def _numbers_in(value: JsonValue) -> Iterator[frozenset[Decimal]]:
+    """What each number of a value may mean."""
+    if isinstance(value, str):
+        yield from (number.readings for number in find_numbers(value))
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers_in(item)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield frozenset((Decimal(value) if isinstance(value, int) else Decimal(repr(value)),))
 
 
 def _find(words: str, whole: re.Pattern[str] | None, text: str) -> int:

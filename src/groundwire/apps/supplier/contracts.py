@@ -50,9 +50,10 @@ Severity: TypeAlias = Literal["low", "medium", "high"]
 Confidence: TypeAlias = Literal["high", "medium", "low"]
 Speaker: TypeAlias = Literal["bot", "supplier"]
 NearMiss: TypeAlias = Literal[
-    "punctuation_width", "whitespace", "merged_messages", "paraphrase", "bot_text", "empty", "canned"
+    "punctuation_width", "whitespace", "merged_messages", "paraphrase", "bot_text", "empty", "trivial", "canned"
 ]
-"""Why words are not evidence: `canned` words were sent, but by a machine, and a fact needs a person's."""
+"""Why words are not evidence: `trivial` ones are fewer than two letters or digits; `canned` ones were sent, but by a
+machine, and a fact needs a person's."""
 
 TAXONOMY = ("availability", "moq", "unit_price", "lead_time", "sample", "customization", "packaging", "payment")
 """The goals that a capture may be about; a request may add its own."""

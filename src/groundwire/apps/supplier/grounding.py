@@ -16,6 +16,7 @@ QUOTE = "supplierQuote"
 _RULE = {QUOTE: Ground(by="quote", speaker="supplier")}
 _NEAR_MISSES: dict[str, NearMiss] = {
     "empty": "empty",
+    "trivial": "trivial",
     "whitespace": "whitespace",
     "punctuation_width": "punctuation_width",
     "merged_messages": "merged_messages",
