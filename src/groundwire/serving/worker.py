@@ -31,6 +31,8 @@ READY = "ready"
 """Sent by a worker whose application is open; it listens when it is told to."""
 LISTEN = "listen"
 SERVING = "serving"
+_LONGEST_REASON = 1000
+"""Characters. A message that fits into one write cannot arrive in part, which would block the supervisor."""
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 HELD_SIGNALS = (*STOP_SIGNALS, signal.SIGHUP, signal.SIGCHLD)
 """Blocked while a worker is forked. Python drops a signal that reaches a child before the child has its own handlers."""
@@ -140,7 +142,7 @@ class _Worker:
         else:
             log.error("A worker failed.", exc_info=error)
             reason = f"{type(error).__name__}: {error}"
-        self._send(StartFailure(reason))
+        self._send(StartFailure(reason[:_LONGEST_REASON]))
 
     def _send(self, message: object) -> None:
         with suppress(OSError):  # the supervisor is gone, and `_read` sees that
