@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.contracts.errors import NotFound, StoreError
+from groundwire.contracts.errors import NotFound, RunExists, StoreError
 from groundwire.contracts.records import Charge, NotApproved, OverBudget, Overtaken, Reserved, Taken
 from groundwire.contracts.runs import Appending, Outcome, Run
 from groundwire.store import open_url
@@ -47,7 +47,7 @@ async def test_a_run_is_created_once(store):
         *(store.create_run(run(text=str(number)), run_entries(1, b"%d" % number)) for number in range(5)),
         return_exceptions=True,
     )
-    assert Counter(type(outcome) for outcome in created) == {type(None): 1, StoreError: 4}
+    assert Counter(type(outcome) for outcome in created) == {type(None): 1, RunExists: 4}
     winner = str(created.index(None))
     assert (await store.load_run("acme", "run_1")).text == winner
     assert await store.run_entries("acme", "run_1") == run_entries(1, winner.encode())
@@ -214,7 +214,7 @@ async def test_a_run_that_cannot_be_stored_fails_alone(store):
         store.close(closing()),
         return_exceptions=True,
     )
-    assert [type(outcome) for outcome in outcomes] == [type(None), StoreError, bool, StoreError, bool]
+    assert [type(outcome) for outcome in outcomes] == [type(None), RunExists, bool, StoreError, bool]
     assert await store.run_entries("acme", "good") == run_entries(1, b"one")
     assert await store.run_entries("acme", "going_on") == run_entries(1, b"one")
 
