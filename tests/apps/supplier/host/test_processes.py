@@ -189,7 +189,7 @@ async def test_a_process_that_is_killed_while_it_writes_a_follow_up_leaves_one(s
     await service.heard("held")
     service.kill()
 
-    service = await launch(store, NOON + 48 * 3600)
+    service = await launch(store, NOON + 48 * 3600 + 60)  # when the lease of the dead process has expired
     await service.tell("idle")
     known = await service.show()
     assert [entry["role"] for entry in known["history"]] == ["bot", "bot"]
