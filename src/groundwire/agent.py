@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -20,6 +21,7 @@ from groundwire.contracts.ports import Clock, Provider, Store
 from groundwire.contracts.replies import Usage, WireWarning
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import RESUMABLE, Outcome, Run, Started
+from groundwire.contracts.schema_limits import SchemaLimits
 from groundwire.providers.router import ModelRouter, who_answers
 from groundwire.registry import Registry, Tool
 from groundwire.registry.validators import compile_schema
@@ -30,7 +32,7 @@ from groundwire.runtime.runs.option_reading import OptionReader, no_presets
 from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.outputs import read_output
 from groundwire.runtime.runs.prompts import Prompt, output_format, read_history, read_prompt
-from groundwire.runtime.runs.runner import Price, Runner, no_price
+from groundwire.runtime.runs.runner import Price, Runner, check_output, no_price
 from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.trusting import flag_enforced, heed_trust
@@ -141,6 +143,7 @@ class Agent:
             after_batch=self.runtime.after_batch,
             watch=self._watch(name),
             price=self._price,
+            check_output=partial(check_output, limits=self.runtime.parts.schema_limits),
             has_one_store=True,
         )
         self._who = None if self.runtime.parts.trust is None else who_answers(self._models)
@@ -170,7 +173,7 @@ class Agent:
             return await self.run(prompt, history=history, run_id=run_id, **changes)
         if known.run.outcome and known.run.outcome not in RESUMABLE:
             known.outcome = Outcome(known.run.outcome)
-            return _result(known, [])
+            return _result(known, [], self.runtime.parts.schema_limits)
         return await self.resume(run_id, tenant=tenant, output=changes.get("output"))
 
     async def stream(
@@ -308,7 +311,8 @@ class Agent:
                 hint="give it prices under [[models]], or the agent a price",
             )
         if options.output is not None and options.output.schema is not None:
-            compile_schema(options.output.schema, reason="invalid_output_schema", of="the answer")
+            limits = self.runtime.parts.schema_limits
+            compile_schema(options.output.schema, reason="invalid_output_schema", of="the answer", limits=limits)
 
     async def _late(self, options: RunOptions, said: tuple[Item, ...], *, is_whole: bool) -> Late:
         """What came of background calls meanwhile. Who brings a history of their own need not have all of the session's."""
@@ -384,10 +388,10 @@ class Agent:
         finally:
             await self.runtime.end_turn(turn)
         events.append(ended)  # it comes last, as in a stream
-        return _result(state, events)
+        return _result(state, events, self.runtime.parts.schema_limits)
 
 
-def _result(state: RunState, events: list[Event]) -> RunResult:
+def _result(state: RunState, events: list[Event], limits: SchemaLimits) -> RunResult:
     outcome = state.outcome or Outcome.CANCELLED
     return RunResult(
         run_id=state.run.run_id,
@@ -403,13 +407,15 @@ def _result(state: RunState, events: list[Event]) -> RunResult:
         usage=state.usage,
         cost=state.cost,
         failure=state.failure,
-        output=_output_of(state) if outcome is Outcome.COMPLETED else None,
+        output=_output_of(state, limits) if outcome is Outcome.COMPLETED else None,
     )
 
 
-def _output_of(state: RunState) -> Any:
+def _output_of(state: RunState, limits: SchemaLimits) -> Any:
     form = state.options.output
-    return None if form is None or form.type == "text" else read_output(state.text, form, state.output_type)[0]
+    if form is None or form.type == "text":
+        return None
+    return read_output(state.text, form, state.output_type, limits=limits)[0]
 
 
 async def _next(events: AsyncGenerator[Event]) -> Event:

@@ -37,7 +37,7 @@ class Gateway:
 @contextlib.asynccontextmanager
 async def running_gateway(*script, upstream="openai-chat", store="memory://", environ=None, registry=None, **options):
     settings_options = {
-        key: options.pop(key) for key in ("server", "models", "default_provider", "trust") if key in options
+        key: options.pop(key) for key in ("server", "models", "default_provider", "trust", "schemas") if key in options
     }
     provider_options = {key: options.pop(key) for key in ("timeouts", "retry") if key in options}
     async with simulator(*script, **options) as up:

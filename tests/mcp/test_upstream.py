@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from groundwire import ConfigError, Registry, Runtime, load_settings, tool
+from groundwire import ConfigError, Registry, Runtime, SchemaLimits, load_settings, tool
 from groundwire.mcp import McpServers
 from groundwire.registry.servers import McpServerSettings
 from tests.mcp.stage import LIMIT, listening, stage
+from tests.schema_bombs import BOMB
 
 SERVER = str(Path(__file__).with_name("upstream_server.py"))
 

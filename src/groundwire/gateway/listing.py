@@ -67,6 +67,7 @@ class TokenCount:
             caller = await self._services.admit(exchange)
             request = self._read(read_object(await exchange.body(self._services.settings.max_body)), model)
             self._services.check_model(caller, request.model)
+            self._services.schemas.check(request)
             counted = self._count(request)
         except ClientGone:
             raise

@@ -13,6 +13,7 @@ from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway.answer_tables import AnswerTable
 from groundwire.gateway.relay_sessions import RelaySessions
 from groundwire.gateway.relay_tables import RelayTables
+from groundwire.gateway.schema_checks import SchemaChecks
 from groundwire.gateway.steps import Steps
 from groundwire.gateway.threads import Threads
 from groundwire.providers.router import ModelRouter
@@ -37,6 +38,7 @@ class Services(Struct, frozen=True, kw_only=True):
     agent: Agent
     keys: KeyRing
     cache: ToolCache
+    schemas: SchemaChecks
     clock: Clock
     settings: ServerSettings
     steps: Steps
