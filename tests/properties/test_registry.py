@@ -159,7 +159,11 @@ def test_a_copy_with_other_times_and_line_ends_has_the_same_version(texts, modif
         assert Registry.build(first.parent).version == Registry.build(second.parent).version
 
 
-@given(names=st.lists(st.from_regex(r"[a-z]{1,3}((\.|_{1,2}|_\.|\._)[a-z]{1,3}){0,2}", fullmatch=True), max_size=6, unique=True))
+@given(
+    names=st.lists(
+        st.from_regex(r"[a-z]{1,3}((\.|_{1,2}|_\.|\._)[a-z]{1,3}){0,2}", fullmatch=True), max_size=6, unique=True
+    )
+)
 def test_every_tool_is_found_by_both_names_or_the_collision_is_refused(names):
     tools = [Tool(name) for name in names]
     wire = {tool.wire_name for tool in tools}
