@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: attack fuzz help setup run demo test test-newest test-lowest test-install check bench bench-gateway bench-supplier clients conformance requirements docs format clean rebuild
+.PHONY: attack fuzz fuzz-schemas help setup run demo test test-newest test-lowest test-install check bench bench-gateway bench-supplier clients conformance requirements docs format clean rebuild
 
 # The stamp holds the Python version and the folder it was made for: an environment made by another version, or copied
 # from elsewhere, is rebuilt. When PYTHON is not named, a working environment is kept whatever version made it.
@@ -114,6 +114,9 @@ fuzz: setup ## Hold the gateway to its own description (ARGS="-n 1000" is how ha
 
 attack: setup ## Attack a server on this machine, five minutes at most (ARGS="--only NAME", --list, --sample)
 	@$(BIN)/python -m scripts.attack $(ARGS)
+
+fuzz-schemas: setup ## Look for schemas that pass the bounds and are slow (ARGS="-n 5000 --seed 7")
+	@$(BIN)/python -m scripts.fuzz_schemas $(or $(ARGS),-n 2000)
 
 requirements: setup ## Print which requirements are proved, context or open
 	@$(BIN)/python -m scripts.requirements $(ARGS)

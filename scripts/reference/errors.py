@@ -87,6 +87,7 @@ DETAILS = {
     "WINDOW_CLOSED": ("", "It is too late, or too early, for this."),
     "NOT_JSON": ("INTERNAL", "The result cannot be written as JSON."),
     "RESULT_SCHEMA": ("INTERNAL", "The result breaks the tool's result schema."),
+    "SCHEMA_TOO_COMPLEX": ("NOT_FOUND", "A schema of the tool exceeds a [limit](../guides/schemas.md)."),
     "HANDLER_RAISED": ("INTERNAL", "The handler raised an exception that is not a ToolError."),
 }
 
@@ -97,6 +98,7 @@ WHAT_TO_DO = {
     "NameTaken": "Choose another name, or go on with what has it.",
     "NotReliable": "Choose a reliable model, or `tool_use_mode: relaxed`.",
     "RegistryError": "Correct the tool; `reason` is a stable code.",
+    "SchemaTooComplex": "Simplify the schema: `measure`, `value` and `limit` say where, and [schemas](../guides/schemas.md) how.",
     "ArtifactError": "Run `groundwire build` again.",
     "StoreError": "The hint says what is at fault: content, SQL, a damaged file, a newer version.",
     "WireError": "Correct the body; the path says where.",

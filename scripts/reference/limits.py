@@ -6,18 +6,24 @@ from groundwire.apps.supplier.brain.endpoints import MAX_BODY
 from groundwire.apps.supplier.signals.events import MAX_EVENT
 from groundwire.contracts.canonical import MAX_DEPTH
 from groundwire.contracts.jobs import JobSettings
+from groundwire.contracts.schema_limits import SchemaLimits
 from groundwire.contracts.servers import ServerSettings
 from groundwire.gateway import idempotency
+from groundwire.gateway.governed import MAX_PATTERNS
 from groundwire.jobs import checks
 from groundwire.jobs.book import MAX_INTERRUPTIONS
 from groundwire.mcp.messages import MAX_MESSAGE
 from groundwire.mcp.upstream.connection import CONNECT_SECONDS, READ_SECONDS
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.transport import Timeouts
+from groundwire.registry.metering import GRANTED_NODES
+from groundwire.registry.names import MAX_NAME
+from groundwire.registry.validators import MAX_EXPLAINED
 from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, LedgerTimes
 from groundwire.runtime.policies.limits import BACKGROUND_HARD_MS, MAX_BYTES, MODE_HARD_MS, Limits, Profile
 from groundwire.runtime.runs.options import RunLimits
 from groundwire.runtime.sessions import MAX_ID_CHARS
+from groundwire.runtime.validation import MAX_LONG_NUMBERS
 from groundwire.serving.bodies import FREE_OF_RATIO, MOST_ENCODINGS
 from groundwire.serving.body_unpacker import BODIES_IN_MEMORY, WAIT_SECONDS
 from groundwire.serving.paging import MOST
@@ -34,6 +40,7 @@ and how often somebody asks whose [key](../guides/keys.md#limits) has none.
 """
 HEADERS = ("what", "limit", "beyond it", "set by")
 _SERVER, _TIMES, _RETRY, _LEDGER, _RUN = ServerSettings(), Timeouts(), RetryPolicy(), LedgerTimes(), RunLimits()
+_SCHEMA = SchemaLimits()
 _TOOL, _PROFILE, _JOBS = Limits(soft_ms=None, hard_ms=0), Profile(), JobSettings()
 
 REQUESTS = (
@@ -99,6 +106,19 @@ TOOLS = (
     ("wait for an equal call in flight", f"{_LEDGER.wait_seconds:g} s", "CONFLICT", "`[ledger] waitSeconds`"),
     ("a question to a person, and its answer", f"{_LEDGER.confirmation_seconds:g} s", "asked anew", "`[ledger] confirmationSeconds`"),
 )  # fmt: skip
+SCHEMAS = (
+    ("evaluations of subschemas for one node of a value", f"{_SCHEMA.max_evaluations:,}", "SCHEMA_TOO_COMPLEX", "`[schemas] maxEvaluations`"),
+    ("a schema as JSON", f"{_SCHEMA.max_bytes:,} bytes", "SCHEMA_TOO_COMPLEX", "`[schemas] maxBytes`"),
+    ("nesting of a schema", f"{_SCHEMA.max_depth} levels", "SCHEMA_TOO_COMPLEX", "`[schemas] maxDepth`"),
+    ("subschemas", f"{_SCHEMA.max_subschemas:,}", "SCHEMA_TOO_COMPLEX", "`[schemas] maxSubschemas`"),
+    ("references", f"{_SCHEMA.max_references:,}", "SCHEMA_TOO_COMPLEX", "`[schemas] maxReferences`"),
+    ("patterns", f"{_SCHEMA.max_patterns:,}", "SCHEMA_TOO_COMPLEX", "`[schemas] maxPatterns`"),
+    ("states of all patterns", f"{_SCHEMA.max_pattern_states:,}", "SCHEMA_TOO_COMPLEX", "`[schemas] maxPatternStates`"),
+    ("evaluations of a recursive schema for one value", f"{_SCHEMA.max_evaluations:,} for each of its nodes and for {GRANTED_NODES:,} more", "VALIDATION", "`[schemas] maxEvaluations`"),
+    ("numbers beyond 2⁵³ in a value, where they are compared", f"{MAX_LONG_NUMBERS:,}", "VALIDATION", "–"),
+    ("errors of a value that are collected", f"{MAX_EXPLAINED:,}", "VALIDATION without details", "–"),
+    ("names and patterns of the server's tools in a request", f"{MAX_PATTERNS:,} of {MAX_NAME} characters", "400", "–"),
+)  # fmt: skip
 KEPT = (
     ("answers under an `Idempotency-Key`", f"{idempotency.KEPT_SECONDS // 3600} hours; none longer than {idempotency.MAX_ANSWER:,} bytes"),
     ("keys of settled effects", f"at least {KEEP_SETTLED_SECONDS / 86_400:g} days; older ones go when a runtime opens the store"),
@@ -122,6 +142,9 @@ def generate() -> str:
         "## Calls and runs",
         "[Policies](../guides/policies.md) set the first eight, for tools, modes or profiles.",
         table(HEADERS, map(_spaced, TOOLS)),
+        "## Schemas",
+        "[Schemas](../guides/schemas.md) says why these bound the time of every validation.",
+        table(HEADERS, map(_spaced, SCHEMAS)),
         "## Jobs",
         table(HEADERS, map(_spaced, JOBS)),
         "## What is kept, and how long",

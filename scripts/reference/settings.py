@@ -19,6 +19,7 @@ from groundwire.assembly import (
     TrustSettings,
 )
 from groundwire.contracts.jobs import JobSettings
+from groundwire.contracts.schema_limits import SchemaLimits
 from groundwire.contracts.servers import ServerSettings
 from groundwire.contracts.tools import Budget, Gate
 from groundwire.providers.catalogue import ModelEntry, Prices
@@ -68,6 +69,7 @@ TABLES: tuple[tuple[str, type[msgspec.Struct], str], ...] = (
     ("[telemetry]", TelemetrySettings, "See [telemetry](../guides/telemetry.md)."),
     ("[trust]", TrustSettings, "See [trust cards](../guides/evals.md#trust-cards)."),
     ("[server]", ServerSettings, "See [the gateway](../guides/gateway.md)."),
+    ("[schemas]", SchemaLimits, "How complex a JSON Schema may be. See [schemas](../guides/schemas.md)."),
     ("[mcpServers.NAME]", McpServerSettings, "Another server whose tools join yours. See [MCP](../guides/mcp.md)."),
     ("timeouts", Timeouts, "The value of `timeouts`."),
     ("retry", RetryPolicy, "The value of `retry`."),
@@ -103,6 +105,14 @@ MEANINGS = {
     "LocalSettings.path": "The GGUF file. Empty: there is no local model.",
     "LocalSettings.contextSize": "How many tokens it may read; memory grows with it.",
     "LocalSettings.threads": "How many threads it uses; half of the processors if left out.",
+    "Settings.schemas": "How complex the schemas of tools, clients and answers may be.",
+    "SchemaLimits.maxBytes": "Size of a schema as JSON.",
+    "SchemaLimits.maxDepth": "Levels of nesting of its JSON.",
+    "SchemaLimits.maxSubschemas": "Subschemas that an evaluation can reach.",
+    "SchemaLimits.maxReferences": "`$ref` and `$dynamicRef` among them.",
+    "SchemaLimits.maxEvaluations": "Subschemas that may be evaluated for one node of a value, whatever the value is.",
+    "SchemaLimits.maxPatterns": "Different regular expressions.",
+    "SchemaLimits.maxPatternStates": "States that they compile to, all together.",
     "Settings.server": "Where and how `groundwire serve` listens.",
     "ServerSettings.host": "The address to listen on. Any but the loopback ones needs a key.",
     "ServerSettings.port": "The port; `GROUNDWIRE_PORT` and `--port` win.",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         NotReliable,
         ProviderError,
         RegistryError,
+        SchemaTooComplex,
         ToolError,
         TrustError,
         WireError,
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     )
     from groundwire.contracts.results import ToolResult
     from groundwire.contracts.runs import Outcome
+    from groundwire.contracts.schema_limits import SchemaLimits
     from groundwire.contracts.tools import Budget, Gate, Ground, ToolPolicy, Variant
     from groundwire.registry import Registry, Tool, tool
     from groundwire.runtime.clock import SystemClock
@@ -170,6 +172,8 @@ _HOMES = {
     "RunStarted": "groundwire.contracts.events",
     "Runtime": "groundwire.assembly",
     "Sampling": "groundwire.contracts.requests",
+    "SchemaLimits": "groundwire.contracts.schema_limits",
+    "SchemaTooComplex": "groundwire.contracts.errors",
     "SendOptions": "groundwire.contracts.requests",
     "Settings": "groundwire.assembly",
     "StoreSettings": "groundwire.assembly",
@@ -271,6 +275,8 @@ __all__ = [
     "RunStarted",
     "Runtime",
     "Sampling",
+    "SchemaLimits",
+    "SchemaTooComplex",
     "SendOptions",
     "Settings",
     "StoreSettings",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -29,7 +30,7 @@ from groundwire.runtime.runs.options import RunLimits, RunOptions
 from groundwire.runtime.runs.prompts import Prompt, output_format, read_history, read_prompt
 from groundwire.runtime.runs.results import RunResult, result_of
 from groundwire.runtime.runs.resumption import RunEndedHook, RunResumer
-from groundwire.runtime.runs.runner import Price, Runner, ended_event, no_price
+from groundwire.runtime.runs.runner import Price, Runner, check_output, ended_event, no_price
 from groundwire.runtime.runs.settings import RunSettings
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.trusting import flag_enforced, heed_trust
@@ -95,6 +96,7 @@ class Agent:
             after_batch=self.runtime.after_batch,
             watch=self._watch(name),
             price=self._price,
+            check_output=partial(check_output, limits=self.runtime.parts.schema_limits),
             has_one_store=True,
         )
         self._leases = RunLeases(self.runtime)
@@ -155,7 +157,11 @@ class Agent:
         events. `output` is the type of its answer, where the run had another than the agent.
         """
         state = await self._load(run_id, tenant, output)
-        return result_of(state, []) if state.outcome is not None else await self._collect(state, resumed=True)
+        return (
+            result_of(state, [], self.runtime.parts.schema_limits)
+            if state.outcome is not None
+            else await self._collect(state, resumed=True)
+        )
 
     async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncGenerator[Event]:
         """Like `resume`, event by event. Of a run that has ended there is only `run.ended`."""
@@ -339,7 +345,8 @@ class Agent:
                 hint="give it prices under [[models]], or the agent a price",
             )
         if options.output is not None and options.output.schema is not None:
-            compile_schema(options.output.schema, reason="invalid_output_schema", of="the answer")
+            limits = self.runtime.parts.schema_limits
+            compile_schema(options.output.schema, reason="invalid_output_schema", of="the answer", limits=limits)
 
     async def _late(self, options: RunOptions, said: tuple[Item, ...], *, is_whole: bool) -> Late:
         """What came of background calls meanwhile. Who brings a history of their own need not have all of the session's."""
@@ -432,7 +439,7 @@ class Agent:
             finally:
                 await self._leases.release(lease)
         events.append(ended)  # it comes last, as in a stream
-        return result_of(state, events)
+        return result_of(state, events, self.runtime.parts.schema_limits)
 
     async def _execute(self, state: RunState, turn: Turn, lease: RunLease) -> None:
         try:

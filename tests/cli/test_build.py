@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.schema_bombs import BOMB
+
 
 @pytest.mark.requirement("B-062", "B-063")
 def test_one_command_builds_all_tools(empty, run):
@@ -124,3 +126,29 @@ def test_building_says_what_nothing_acts_on_yet(project, run, add_tool):
     result = run("build", "tools/")
     assert result.exit_code == 0
     assert "slow  barge_in_ignored" in result.stdout
+
+
+@pytest.mark.parametrize("part", ["parameters", "result"])
+def test_a_tool_with_a_schema_bomb_is_quarantined_with_the_measure_that_it_exceeds(project, run, add_tool, part):
+    add_tool("bomb", "def execute(**_): ...", rebuild=False, **{part: BOMB})
+    result = run("build")
+    assert result.exit_code == 0
+    line = next(line for line in result.stdout.splitlines() if line.strip().startswith("bomb"))
+    assert line.split()[1] == "schema_too_complex"
+    for word in ("SCHEMA_TOO_COMPLEX", "evaluations is", "the limit is 500"):
+        assert word in line
+    assert "get_weather" in result.stdout
+    assert run("build", "--check").exit_code == 1
+    assert run("tools", "list").exit_code == 0
+
+
+def test_the_limits_of_schemas_are_settings(project, run, add_tool):
+    wide = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}] * 600}}}
+    add_tool("wide", "def execute(a=None): ...", rebuild=False, parameters=wide)
+    assert "wide  schema_too_complex" in run("build").stdout
+    Path("groundwire.toml").write_text("[schemas]\nmaxEvaluations = 1000\n")
+    assert "schema_too_complex" not in run("build").stdout
+    assert run("call", "wide", '{"a": "x"}').exit_code == 0
+    Path("groundwire.toml").unlink()
+    refused = run("call", "wide", '{"a": "x"}', "--json")
+    assert json.loads(refused.stdout)["error"]["detail"] == "SCHEMA_TOO_COMPLEX"

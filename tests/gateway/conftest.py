@@ -38,7 +38,7 @@ class Gateway:
 async def running_gateway(*script, upstream="openai-chat", store="memory://", environ=None, registry=None, **options):
     settings_options = {
         key: options.pop(key)
-        for key in ("server", "models", "default_provider", "trust", "approvals")
+        for key in ("server", "models", "default_provider", "trust", "approvals", "schemas")
         if key in options
     }
     provider_options = {key: options.pop(key) for key in ("timeouts", "retry") if key in options}

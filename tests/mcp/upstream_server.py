@@ -1,8 +1,9 @@
 """A small server of another kind, made with the SDK: `upstream_server.py FOLDER`.
 
-What it declares and does depends on files in the folder: `changed` changes a description, `extra` adds a tool.
+What it declares and does depends on files in the folder: `changed` changes a description, `extra` adds a tool, `odd.json` holds more tools.
 """
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -33,6 +34,8 @@ def declared():
     yield {"name": "context", "inputSchema": {"type": "object", "properties": {"context": {"type": "string"}}}}
     yield {"name": "broken", "inputSchema": {"type": "object", "properties": {"x": {"type": "nonsense"}}}}
     yield {"name": "bad name", "inputSchema": {"type": "object"}}
+    if FOLDER.joinpath("odd.json").exists():
+        yield from json.loads(FOLDER.joinpath("odd.json").read_text())
     if FOLDER.joinpath("extra").exists():
         yield {"name": "extra", "inputSchema": {"type": "object"}}
 

@@ -1,20 +1,22 @@
 import pytest
-from jsonschema_rs import Draft202012Validator
 
 from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.tools import ToolPolicy, ToolSpec
-from groundwire.registry.validators import BACKTRACK_LIMIT, compile_schema
+from groundwire.registry.validators import MAX_EXPLAINED, MAX_PARTS, compile_schema
 from groundwire.runtime.validation import (
     MAX_FAULTS,
-    MAX_PARTS,
-    MAX_TRIES,
-    TOO_DEEP_TO_TELL,
-    errors_of,
+    MAX_LONG_NUMBERS,
+    TOO_LARGE_TO_TELL,
     explain_faults,
+    fits,
     fold_integers,
-    is_recursive,
     path_of,
 )
+
+
+def compiled(schema):
+    return compile_schema(schema, reason="invalid_parameters", of="t")
+
 
 SCHEMA = {
     "type": "object",
@@ -36,7 +38,7 @@ SPEC = ToolSpec(tool_id="kb.search", wire_name="kb__search", parameters=SCHEMA, 
 
 
 def explain(schema=SCHEMA, **arguments):
-    return explain_faults(SPEC, Draft202012Validator(schema), arguments)
+    return explain_faults(SPEC, compiled(schema), arguments)
 
 
 @pytest.mark.requirement("B-193", "B-110", "C-027")
@@ -140,7 +142,7 @@ def test_a_fault_has_a_pointer_for_machines(parts, pointer):
             schema, value = {"type": "object", "properties": {part: schema}}, {part: value}
         else:
             schema, value = {"type": "array", "items": schema}, [0] * part + [value]
-    validator = Draft202012Validator(schema)
+    validator = compiled(schema)
     denied = explain_faults(ToolSpec(tool_id="t", wire_name="t", parameters={}), validator, value)
     assert [fault.pointer for fault in denied.faults] == [pointer]
 
@@ -159,69 +161,55 @@ def node(*alternatives):
 INNER = {"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}}, "required": ["a"]}
 
 
-@pytest.mark.parametrize(
-    ("schema", "recursive"),
-    [
-        ({}, False),
-        (node(INNER), True),
-        ({"properties": {"a": {"$ref": "#"}}}, True),
-        ({"properties": {"a": {"$dynamicRef": "#node"}}}, True),
-        ({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"$ref": "#/$defs/a"}}}, True),
-        ({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"type": "string"}}}, False),
-        ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"$ref": "#/$defs/%C3%A4"}, "ä": {}}}, False),
-        ({"$ref": "#/$defs/a", "$defs": {"a": {}, "unused": {"$ref": "#/$defs/unused"}}}, False),
-    ],
-)
-def test_a_schema_that_leads_back_to_itself_is_known(schema, recursive):
-    assert is_recursive(schema) is recursive
-
-
 def explain_chain(depth):
     schema = node(INNER, INNER | {"title": "again"})
     spec = ToolSpec(tool_id="t", wire_name="t", parameters=schema)
-    return explain_faults(spec, Draft202012Validator(schema), chain(depth))
+    return explain_faults(spec, compiled(schema), chain(depth))
 
 
 def test_arguments_that_have_too_many_readings_are_refused_without_trying_them_all():
     """At 90 levels there are two to the ninetieth; trying them would fill the memory."""
     denied = explain_chain(90)
-    assert denied.message == f"Invalid arguments for t. {TOO_DEEP_TO_TELL}"
+    assert denied.message == f"Invalid arguments for t. {TOO_LARGE_TO_TELL}"
     assert (denied.type, denied.detail, denied.faults) == (ErrorType.VALIDATION, ErrorDetail.INVALID_VALUE, ())
 
 
-def test_the_edge_between_explaining_and_not_is_the_number_of_tries():
-    schema = node(INNER, INNER | {"title": "again"})
-    references = 3
-    last = max(depth for depth in range(30) if sum(references**level for level in range(depth + 1)) <= MAX_TRIES)
-    assert list(errors_of(schema, Draft202012Validator(schema), chain(last)))
-    assert not list(errors_of(schema, Draft202012Validator(schema), chain(last + 1)))
+def test_the_edge_between_explaining_and_not_is_the_number_of_evaluations():
+    validator = compiled(node(INNER, INNER | {"title": "again"}))
+    references, errors = validator.measures.recursive, validator.measures.errors
+
+    def cost(depth):
+        return sum(references**level for level in range(depth + 1)) * errors
+
+    last = max(depth for depth in range(30) if cost(depth) <= MAX_EXPLAINED)
+    assert list(validator.errors(chain(last)))
+    assert not list(validator.errors(chain(last + 1)))
 
 
-def test_a_schema_without_a_circle_is_always_explained():
+def test_a_schema_without_a_circle_is_explained():
     schema = {
         "type": "object",
         "properties": {"a": {"anyOf": [{"$ref": "#/$defs/n"}] * 9}},
         "$defs": {"n": {"type": "null"}},
     }
-    assert list(errors_of(schema, Draft202012Validator(schema), {"a": chain(90)}))
+    assert list(compiled(schema).errors({"a": chain(90)}))
 
 
-def test_a_text_that_takes_a_pattern_too_long_is_asked_for_shorter():
-    schema = {"type": "object", "properties": {"text": {"pattern": "(?!.*foo).*bar$"}}}
-    spec = ToolSpec(tool_id="t", wire_name="t", parameters=schema)
-    validator = compile_schema(schema, reason="invalid_parameters", of="t")
-    assert validator.is_valid({"text": "x" * 100 + "bar"})
-    denied = explain_faults(spec, validator, {"text": "x" * 200_000})
-    assert (
-        "text: is too long to be compared with the pattern that it must match; send a shorter text." in denied.message
-    )
+NUMBERS = {"properties": {"a": {"items": {"type": "integer"}, "uniqueItems": True}}}
 
 
-def test_a_pattern_takes_as_many_steps_back_as_allowed_and_no_more():
-    schema = {"pattern": "(?<!x)y"}
-    validator = compile_schema(schema, reason="invalid_parameters", of="t")
-    assert validator.is_valid("x" * (BACKTRACK_LIMIT - 10) + "zy")
-    assert not validator.is_valid("x" * (BACKTRACK_LIMIT + 10) + "zy")
+@pytest.mark.parametrize(("start", "weight"), [(2**53, 1), (2**62, 1), (2**70, 2), (10**300, 16)])
+def test_long_numbers_are_compared_up_to_a_limit(start, weight):
+    """Numbers that differ only past the precision of a float are compared pair by pair."""
+    validator, most = compiled(NUMBERS), MAX_LONG_NUMBERS // weight
+    assert fits(validator, {"a": [start + number for number in range(most)]}, odd_numbers=True)
+    assert not fits(validator, {"a": [start + number for number in range(most + 1)]}, odd_numbers=True)
+
+
+@pytest.mark.parametrize(("value", "valid"), [(2, True), (2.0, True), (2.5, False), (9.0, False), ("2", False)])
+def test_a_whole_float_is_one_of_the_whole_numbers_of_an_enum(value, valid):
+    for schema in ({"enum": [1, 2, 3]}, {"enum": [1, 2.0, None]}, {"const": 2}, {"type": "integer", "enum": [2]}):
+        assert fits(compiled(schema), value, odd_numbers=True) is valid
 
 
 @pytest.mark.parametrize(("items", "told"), [(MAX_PARTS - 2, MAX_FAULTS), (MAX_PARTS - 1, 1)])
@@ -238,8 +226,21 @@ def test_faults_of_a_whole_object_take_no_time_for_each_of_its_members(schema):
     assert len(denied.faults) == 1
 
 
-def test_all_names_of_a_large_object_that_fit_no_alternative_are_not_looked_for():
-    schema = {"oneOf": [{"propertyNames": {"maxLength": 1}}, {"type": "string"}]}
-    validator, names = Draft202012Validator(schema), [f"name_{number}" for number in range(MAX_PARTS)]
-    assert len(list(errors_of(schema, validator, dict.fromkeys(names[1:])))) == 1
-    assert list(errors_of(schema, validator, dict.fromkeys(names))) == []
+def test_the_names_of_a_large_object_that_fit_no_alternative_are_not_looked_for():
+    """Each of these errors would hold a copy of the whole object."""
+    validator = compiled({"oneOf": [{"propertyNames": {"maxLength": 1}}, {"type": "string"}]})
+    names = [f"name_{number}" for number in range(MAX_PARTS)]
+    assert len(list(validator.errors(dict.fromkeys(names[1:])))) == 1
+    assert list(validator.errors(dict.fromkeys(names))) == []
+
+
+def test_of_a_large_value_the_errors_of_all_alternatives_are_collected_up_to_a_limit():
+    validator = compiled({"anyOf": [{"items": {"type": "string"}}, {"type": "object"}]})
+    assert validator.measures.errors == 3
+    assert len(list(validator.errors([7] * (MAX_EXPLAINED // 3 - 1)))) == 1
+    assert list(validator.errors([7] * (MAX_EXPLAINED // 3))) == []
+
+
+def test_many_names_that_are_missing_in_every_alternative_are_not_collected():
+    validator = compiled({"anyOf": [{"required": [f"name_{number}" for number in range(5_000)]}]})
+    assert list(validator.errors({f"other_{number}": 1 for number in range(5_000)})) == []

@@ -71,6 +71,7 @@ class Runtime(CoreRuntime):
             telemetry=telemetry or _telemetry(settings.telemetry, os.environ),
             trust=open_trust(settings.trust, os.environ, now=clock.now()),
             jobs=jobs or _jobs(registry, store, settings.jobs, clock),
+            schema_limits=settings.schemas,
         )
         super().__init__(registry, opened, parts)
 

@@ -14,6 +14,7 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ConfigError
 from groundwire.contracts.jobs import JobSettings
 from groundwire.contracts.requests import Dialect
+from groundwire.contracts.schema_limits import SchemaLimits
 from groundwire.contracts.servers import ServerSettings
 from groundwire.contracts.shapes import did_you_mean, plain_members, read_as
 from groundwire.providers.catalogue import ModelEntry
@@ -120,6 +121,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     trust: TrustSettings = field(default_factory=TrustSettings)
     jobs: JobSettings = field(default_factory=JobSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    schemas: SchemaLimits = field(default_factory=SchemaLimits)
     mcp_servers: dict[str, McpServerSettings] = field(default_factory=dict)
     models: tuple[ModelEntry, ...] = ()
     evals: JsonObject = field(default_factory=dict)

@@ -8,6 +8,7 @@ from groundwire.cli.options import global_options, json_option
 from groundwire.cli.output import clean, plural, print_json, print_text
 
 if TYPE_CHECKING:
+    from groundwire.contracts.schema_limits import SchemaLimits
     from groundwire.registry.build import BuildReport
 
 
@@ -25,11 +26,14 @@ def build(context: click.Context, tools_dir: str, out_dir: str, *, check: bool, 
     TOOLS_DIR is tools/ when not named. Writes tool_registry.json, which agents read, and tools.lock, which is committed. A tool with a fault is left out,
     with its reason; the others are built all the same.
     """
+    from groundwire.cli.opening import read_settings
+
+    limits = read_settings().schemas
     if check:
-        context.exit(_check(tools_dir, out_dir, as_json=as_json))
+        context.exit(_check(tools_dir, out_dir, limits, as_json=as_json))
     from groundwire.registry.build import build as build_tools
 
-    report = build_tools(tools_dir, out_dir)
+    report = build_tools(tools_dir, out_dir, schema_limits=limits)
     if as_json:
         print_json(report)
     else:
@@ -38,10 +42,10 @@ def build(context: click.Context, tools_dir: str, out_dir: str, *, check: bool, 
         context.exit(1)
 
 
-def _check(tools_dir: str, out_dir: str, *, as_json: bool) -> int:
+def _check(tools_dir: str, out_dir: str, limits: "SchemaLimits", *, as_json: bool) -> int:
     from groundwire.registry.build import check as find_drift
 
-    drift = find_drift(tools_dir, out_dir)
+    drift = find_drift(tools_dir, out_dir, schema_limits=limits)
     if as_json:
         print_json({"ok": not drift, "drift": drift})
     elif not drift:

@@ -62,7 +62,7 @@ def read_registry(path: str) -> Registry:
     """Read what `groundwire build` wrote."""
     if not Path(path).exists():
         raise ArtifactError(f"there is no {path}", reason="missing", hint="groundwire build tools/")
-    return Registry.load(path)
+    return Registry.load(path, schema_limits=read_settings().schemas)
 
 
 def read_own_tools(path: str, settings: Settings) -> Registry:
@@ -76,7 +76,7 @@ def read_tools(tools_dir: str | None, registry_path: str | None) -> Registry:
         if registry_path is None and not Path(REGISTRY_FILE).exists():
             return Registry()
         return read_registry(registry_path or REGISTRY_FILE)
-    registry = Registry.build(tools_dir)
+    registry = Registry.build(tools_dir, schema_limits=read_settings().schemas)
     for problem in registry.quarantined:
         note(f"left out: {problem.tool}: {problem.message}")
     return registry

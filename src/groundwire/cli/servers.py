@@ -25,7 +25,7 @@ def make_servers(settings: "Settings", environ: Mapping[str, str] | None = None)
     import_protocol()
     from groundwire.mcp import McpServers
 
-    return McpServers(settings.mcp_servers, environ=environ)
+    return McpServers(settings.mcp_servers, environ=environ, schema_limits=settings.schemas)
 
 
 def check_servers(settings: "Settings") -> None:

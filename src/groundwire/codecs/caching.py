@@ -80,13 +80,14 @@ class ToolCache:
 
     def once(self, source: Any, variant: Hashable, make: Callable[[], _T]) -> _T:
         """What `make` gives for this very value; made again only after it was forgotten."""
-        made: _T | None = self._recalled(source, variant)
+        made: _T | None = self.recall(source, variant)
         if made is None:
             made = make()
             _keep(self._made, (id(source), variant), (source, made), 4 * self._size)
         return made
 
-    def _recalled(self, source: Any, variant: Hashable) -> Any:
+    def recall(self, source: Any, variant: Hashable) -> Any:
+        """What was made of this very value; None if nothing was, or it is forgotten."""
         found = self._made.get((id(source), variant))
         return found[1] if found is not None and found[0] is source else None
 
@@ -95,7 +96,7 @@ class ToolCache:
     ) -> Any:
         """The wire form of a tool list, ready to be put into a body, with its names declared and its losses noted."""
 
-        found: _Written | None = self._recalled(tools, variant)
+        found: _Written | None = self.recall(tools, variant)
         if found is None:
             found = self.once(tools, variant, lambda: _written(names, make))
         names.adopt(found.names)

@@ -10,7 +10,8 @@ later (`retryable`), and carries a `hint` for the person who reads it:
     │  ├─ TrustError         a trust file cannot be used; `reason` says why
     │  └─ NotReliable        a run must call tools, and its model is not trusted with them
     ├─ RegistryError         a tool cannot be registered
-    │  └─ ArtifactError      tool_registry.json cannot be read
+    │  ├─ ArtifactError      tool_registry.json cannot be read
+    │  └─ SchemaTooComplex   a JSON Schema exceeds a limit of complexity; `measure`, `value` and `limit` say which
     ├─ WireError             a request, response or frame is not what its dialect says, or too odd to read
     ├─ NotExpressible        a request means something that the target dialect cannot say
     ├─ ProviderError         a model's provider refused or failed; `failure` says how
@@ -102,6 +103,7 @@ class ErrorDetail(StrEnum):
     WINDOW_CLOSED = "WINDOW_CLOSED"
     NOT_JSON = "NOT_JSON"
     RESULT_SCHEMA = "RESULT_SCHEMA"
+    SCHEMA_TOO_COMPLEX = "SCHEMA_TOO_COMPLEX"
     HANDLER_RAISED = "HANDLER_RAISED"
 
 
@@ -165,6 +167,23 @@ class RegistryError(GroundwireError):
 
 class ArtifactError(RegistryError):
     code = "artifact_error"
+
+
+class SchemaTooComplex(RegistryError):
+    """A JSON Schema exceeds a limit of `[schemas]`. `measure` names the setting without its `max`.
+
+    `value` is what was measured, or at least that much: measuring stops where the limit is exceeded. `path` is where the
+    schema stands in a request, if it came in one.
+    """
+
+    code = "schema_too_complex"
+    detail = ErrorDetail.SCHEMA_TOO_COMPLEX
+
+    def __init__(self, message: str, *, measure: str, value: int, limit: int, hint: str = "") -> None:
+        text = f"{self.detail}: {message}: {measure} is {value}, the limit is {limit}."
+        super().__init__(text, reason=self.code, hint=hint)
+        self.measure, self.value, self.limit = measure, value, limit
+        self.path = ""
 
 
 class WireError(GroundwireError):

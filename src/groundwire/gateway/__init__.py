@@ -15,6 +15,7 @@ from groundwire.gateway.relay_sessions import RelaySessions
 from groundwire.gateway.relay_tables import RelayTables
 from groundwire.gateway.retention import Retention
 from groundwire.gateway.routing import model_routes
+from groundwire.gateway.schema_checks import SchemaChecks
 from groundwire.gateway.services import Services
 from groundwire.gateway.steps import Steps
 from groundwire.gateway.tables import Tables
@@ -28,6 +29,7 @@ __all__ = [
     "RelaySessions",
     "RelayTables",
     "Retention",
+    "SchemaChecks",
     "Services",
     "Steps",
     "Tables",

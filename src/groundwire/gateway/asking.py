@@ -31,6 +31,7 @@ from groundwire.gateway.governed import (
     Progress,
     check_names,
     checked_name,
+    checked_patterns,
     patterns_in,
     tools_of,
 )
@@ -176,6 +177,7 @@ class ModelDoor:
     async def _begin(self, caller: Caller, body: bytes, asked: PathWish, watch: Stopwatch) -> Question:
         services = self._services
         request = self._codec.decode_request(body, model=asked.model, stream=asked.stream, cache=services.cache)
+        services.schemas.check(request)
         items = await services.steps.restored(caller.tenant, request.items, self.dialect)
         return Question(
             caller=caller,
@@ -191,7 +193,7 @@ class ModelDoor:
         request, caller = question.request, question.caller
         patterns, named = patterns_in(request), exchange.told(TOOLS_HEADER)
         if named is not None:
-            patterns = (*patterns, *(parse_names(named) or ()))
+            patterns = (*patterns, *checked_patterns(parse_names(named) or ()))
         if not patterns and not caller.default_tools:
             return question
         agent = self._services.agent

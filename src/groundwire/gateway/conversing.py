@@ -51,6 +51,7 @@ class ConversationDoor(ModelDoor):
 
     async def _begin(self, caller: Caller, body: bytes, asked: PathWish, watch: Stopwatch) -> Question:
         wish = self._wish(body, asked)
+        self._services.schemas.check(wish.request)
         tenant = caller.tenant
         thread = await self._thread(tenant, wish)
         given = with_known_results(wish.request.items, thread.items)

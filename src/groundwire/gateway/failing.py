@@ -15,6 +15,7 @@ from groundwire.contracts.errors import (
     ProviderError,
     RateLimited,
     RegistryError,
+    SchemaTooComplex,
     StoreUnavailable,
     WireError,
 )
@@ -66,7 +67,10 @@ def _failure_of(error: GroundwireError) -> Failure:
     ):  # what no run can be told, the request has said
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         code = error.code if isinstance(error, NotReliable) else None
-        return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, code=code)
+        param = None
+        if isinstance(error, SchemaTooComplex):
+            code, param = error.detail.value, error.path or None
+        return Failure(kind=FailureKind.INVALID_REQUEST, message=message, status=400, code=code, param=param)
     if isinstance(error, RequestTooLarge):
         code = error.code if isinstance(error, CompressionRatioTooHigh) else None
         return Failure(kind=FailureKind.TOO_LARGE, message=error.message, status=413, code=code)

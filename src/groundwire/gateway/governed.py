@@ -43,6 +43,7 @@ from groundwire.contracts.requests import DeclaredTool, FunctionTool, ModelReque
 from groundwire.contracts.runs import RESUMABLE, Outcome
 from groundwire.contracts.tools import ToolSpec
 from groundwire.gateway.approvals import PendingApproval, approvals_in, pending_approvals
+from groundwire.registry.names import MAX_NAME
 from groundwire.runtime.policies.access import is_callable_by, matches_any, parse_names
 from groundwire.runtime.runs.history import load_run
 from groundwire.runtime.runs.judging import notice_for
@@ -54,6 +55,8 @@ REQUEST_SECONDS = 24 * 3600
 """So long does a key name the request that it was first sent with."""
 TOOLS_HEADER = "x-groundwire-tools"
 APPROVALS_HEADER = "x-groundwire-approvals"
+MAX_PATTERNS = 1_000
+"""Names and patterns of the server's tools that one request may have."""
 
 _OURS = "groundwire"
 _FINISHES = {
@@ -108,7 +111,18 @@ def patterns_in(request: ModelRequest) -> tuple[str, ...]:
     for place, tool in enumerate(request.tools):
         if type(tool) is NativeTool and is_ours(tool):
             found.extend(_names_of(tool.value, f"tools[{place}]"))
-    return tuple(found)
+    return checked_patterns(found) if found else ()
+
+
+def checked_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
+    """The patterns, if they are few and short: each is compiled and compared with every tool."""
+    if len(patterns) > MAX_PATTERNS:
+        raise WireError(f"names {len(patterns)} tools or patterns; at most {MAX_PATTERNS} are allowed", path="tools")
+    for pattern in patterns:
+        if len(pattern) > MAX_NAME:
+            message = f"{pattern[:40]!r}… has {len(pattern)} characters; a name or pattern has at most {MAX_NAME}"
+            raise WireError(message, path="tools")
+    return tuple(patterns)
 
 
 def is_ours(tool: NativeTool) -> bool:

@@ -69,6 +69,7 @@ class TokenCount:
             body = await exchange.body(self._services.settings.max_body)
             request = self._read(read_object(checked_body(self._services.models, caller, body, model)), model)
             self._services.check_model(caller, request.model)
+            self._services.schemas.check(request)
             counted = self._count(request)
         except ClientGone:
             raise

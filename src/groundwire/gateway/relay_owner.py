@@ -31,12 +31,14 @@ class RelayOwner:
         self._tables = services.relay_tables
         self._clock = services.clock
         self._limit = services.settings.max_body
+        self._schemas = services.schemas
 
     async def show_tools(self, exchange: Exchange, tenant: str, session: str) -> None:
         _answer(exchange, _shown(session, await self._threads.offer(tenant, session)))
 
     async def set_tools(self, exchange: Exchange, tenant: str, session: str) -> None:
         offer = read_offer(read_object(await exchange.body(self._limit)))
+        self._schemas.measure_tools(offer.tools)
         await self._threads.set_offer(tenant, session, offer, int(self._clock.now()))
         _answer(exchange, _shown(session, offer))
 

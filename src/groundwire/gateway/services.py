@@ -14,6 +14,7 @@ from groundwire.gateway.answer_tables import AnswerTable
 from groundwire.gateway.model_access import check_model
 from groundwire.gateway.relay_sessions import RelaySessions
 from groundwire.gateway.relay_tables import RelayTables
+from groundwire.gateway.schema_checks import SchemaChecks
 from groundwire.gateway.steps import Steps
 from groundwire.gateway.threads import Threads
 from groundwire.providers.router import ModelRouter
@@ -38,6 +39,7 @@ class Services(Struct, frozen=True, kw_only=True):
     agent: Agent
     keys: KeyRing
     cache: ToolCache
+    schemas: SchemaChecks
     clock: Clock
     settings: ServerSettings
     steps: Steps

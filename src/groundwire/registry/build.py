@@ -26,6 +26,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from groundwire.contracts.errors import ArtifactError, RegistryError
+from groundwire.contracts.schema_limits import DEFAULT_SCHEMA_LIMITS, SchemaLimits
 from groundwire.registry.advice import Advice
 from groundwire.registry.artifact import decode_artifact, encode_artifact, entry_of, version_of
 from groundwire.registry.author import Tool
@@ -67,10 +68,16 @@ class Lock(msgspec.Struct, frozen=True, kw_only=True):
     tools: dict[str, str]
 
 
-def build(tools_dir: Folder, out_dir: Folder = ".", *, environ: Mapping[str, str] = os.environ) -> BuildReport:
+def build(
+    tools_dir: Folder,
+    out_dir: Folder = ".",
+    *,
+    environ: Mapping[str, str] = os.environ,
+    schema_limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS,
+) -> BuildReport:
     """Build all tools and write both files, each at once or not at all."""
     source, out = Path(tools_dir), Path(out_dir)
-    found = read_tools(source, out)
+    found = read_tools(source, out, schema_limits)
     tools = sorted(found.tools, key=lambda tool: tool.tool_id)
     lock = _lock_of(tools)
     known = out / LOCK_FILE
@@ -94,10 +101,12 @@ def build(tools_dir: Folder, out_dir: Folder = ".", *, environ: Mapping[str, str
     )
 
 
-def check(tools_dir: Folder, out_dir: Folder = ".") -> list[Drift]:
+def check(
+    tools_dir: Folder, out_dir: Folder = ".", *, schema_limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS
+) -> list[Drift]:
     """Compare the folders with what was built from them; an empty list means that nothing needs building."""
     out = Path(out_dir)
-    found = read_tools(Path(tools_dir), out)
+    found = read_tools(Path(tools_dir), out, schema_limits)
     fresh = _lock_of(found.tools)
     drift = list(_compare_lock(out / LOCK_FILE, fresh))
     if (out / ARTIFACT_FILE).exists():

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from groundwire.contracts.canonical import JsonObject, parse_json
 from groundwire.contracts.errors import InvalidJson, RegistryError
+from groundwire.contracts.schema_limits import DEFAULT_SCHEMA_LIMITS, SchemaLimits
 from groundwire.contracts.tools import Category, Exposure, ToolSpec, wire_name
 from groundwire.registry.advice import Advice
 from groundwire.registry.approval_texts import approval_text_problems
@@ -38,10 +40,7 @@ from groundwire.registry.names import check_name
 from groundwire.registry.options import MODES
 from groundwire.registry.outlines import HandlerSyntax, Outline, read_outline
 from groundwire.registry.policies import policy_problems, read_policy
-from groundwire.registry.validators import compile_schema
-
-if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator as Validator
+from groundwire.registry.validators import CompiledSchema, compile_schema
 
 REASONS: Mapping[str, str] = {
     "missing_schema": "the folder has no schema.json",
@@ -53,6 +52,7 @@ REASONS: Mapping[str, str] = {
     "invalid_policy": "policy contradicts itself",
     "missing_guide": "the folder has no guide.md",
     "invalid_guide": "guide.md is not UTF-8",
+    "schema_too_complex": "parameters or result exceeds a limit of [schemas]; the message has SCHEMA_TOO_COMPLEX and the measure",
     "empty_guide": "guide.md has no line besides headings",
     "missing_handler": "the folder has no handler.py",
     "handler_syntax": "handler.py is not Python",
@@ -123,7 +123,9 @@ class _Bad(Exception):
         self.reason, self.message, self.name = reason, message, name
 
 
-def read_tools(tools_dir: Path, base_path: Path | None = None) -> Found:
+def read_tools(
+    tools_dir: Path, base_path: Path | None = None, schema_limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS
+) -> Found:
     """Read every folder that does not begin with `_` or a dot. Handlers are named from `base_path`."""
     try:
         folders = sorted(path for path in tools_dir.iterdir() if path.name[0] not in "_." and path.is_dir())
@@ -137,7 +139,7 @@ def read_tools(tools_dir: Path, base_path: Path | None = None) -> Found:
     for folder in folders:
         name = show_path(folder.name)
         try:
-            tool, guide = read_tool(folder, base_path or tools_dir.parent)
+            tool, guide = read_tool(folder, base_path or tools_dir.parent, schema_limits)
         except _Bad as bad:
             problems.append(
                 Problem(tool=name, reason=bad.reason, message=bad.message, path=f"{name}/{bad.name}".rstrip("/"))
@@ -153,7 +155,7 @@ def read_tools(tools_dir: Path, base_path: Path | None = None) -> Found:
     )
 
 
-def read_tool(folder: Path, base_path: Path) -> tuple[Tool, Guide]:
+def read_tool(folder: Path, base_path: Path, schema_limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS) -> tuple[Tool, Guide]:
     written = _read_schema(folder)
     documentation = _read_guide(folder)
     guide = read_guide(documentation)
@@ -168,12 +170,14 @@ def read_tool(folder: Path, base_path: Path) -> tuple[Tool, Guide]:
     if not is_handler_path(path):
         raise _Bad("invalid_folder", f"The path {show_path(path)!r} cannot be written into the artifact.", "")
     try:
+        _check_schemas(written, schema_limits)
         spec = _make_spec(written, guide, documentation, path, handler_hash(digests))
         _check_handler(outline, spec)
     except RegistryError as error:
         at_fault = HANDLER_FILE if error.reason in ("handler_signature", "variant_without_handler") else SCHEMA_FILE
         raise _Bad(error.reason, error.message, at_fault) from None
-    return Tool.from_source(spec.tool_id, spec.wire_name, FolderSource(folder, spec, digests, outline)), guide
+    source = FolderSource(folder, spec, digests, outline)
+    return Tool.from_source(spec.tool_id, spec.wire_name, source, schema_limits), guide
 
 
 def _read_schema(folder: Path) -> JsonObject:
@@ -184,10 +188,10 @@ def _read_schema(folder: Path) -> JsonObject:
         raise _Bad("invalid_json", f"schema.json is not JSON: {error}", SCHEMA_FILE) from None
     faults = [
         f"{'/'.join(map(str, fault.instance_path)) or 'the root'}: {fault.message}"
-        for fault in _shape().iter_errors(written)
+        for fault in islice(_shape().errors(written), 3)
     ]
-    if faults or not isinstance(written, dict):
-        raise _Bad("schema_shape", f"schema.json is wrong at {'; '.join(faults[:3])}", SCHEMA_FILE)
+    if faults or not isinstance(written, dict) or not _shape().is_valid(written):
+        raise _Bad("schema_shape", f"schema.json is wrong at {'; '.join(faults)}", SCHEMA_FILE)
     return written
 
 
@@ -222,12 +226,15 @@ def _read_file(folder: Path, name: str, missing: str) -> bytes:
         raise _Bad("unreadable", f"{name} cannot be read: {error.strerror}", name) from None
 
 
+def _check_schemas(written: Any, limits: SchemaLimits) -> None:
+    compile_schema(written["parameters"], reason="invalid_parameters", of="parameters", limits=limits)
+    if "result" in written:
+        compile_schema(written["result"], reason="invalid_result", of="result", limits=limits)
+
+
 def _make_spec(written: JsonObject, guide: Guide, documentation: str, path: str, code: str) -> ToolSpec:
     fields: Any = written
     tool_id = check_name(fields["toolId"])
-    compile_schema(fields["parameters"], reason="invalid_parameters", of="parameters")
-    if "result" in fields:
-        compile_schema(fields["result"], reason="invalid_result", of="result")
     modes = fields.get("modes", MODES)
     return ToolSpec(
         tool_id=tool_id,
@@ -296,6 +303,6 @@ def _advise(tool: Tool, guide: Guide, folder: str) -> Iterable[Advice]:
 
 
 @cache
-def _shape() -> "Validator":
+def _shape() -> CompiledSchema:
     schema = files("groundwire.registry").joinpath("schemas", "tool-1.0.0.json").read_bytes()
     return compile_schema(msgspec.json.decode(schema), reason="schema_shape", of="schema.json")

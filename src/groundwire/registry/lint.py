@@ -21,7 +21,6 @@ from groundwire.registry.guides import read_guide
 from groundwire.registry.names import is_plain
 from groundwire.registry.outlines import HandlerSyntax, read_outline
 from groundwire.registry.registry import Registry
-from groundwire.registry.validators import needs_backtracking
 
 if TYPE_CHECKING:
     from groundwire.codecs.schemas.conversions import Declaration
@@ -35,7 +34,6 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "missing_parameter_description": ("info", "an argument says nothing about itself"),
     "long_parameter_description": ("info", "an argument's description is long"),
     "context_argument": ("info", "an argument asks the model for what the context knows"),
-    "pattern_backtracks": ("warning", "a pattern with look-around or back-references; long texts will not be matched"),
     "barge_in_ignored": ("warning", "the tool says what an interruption does to it, and nothing interrupts calls yet"),
     "ground_value_ignored": ("warning", "numbers must occur in an argument that is not a quote"),
     "blocking_unsaid": ("warning", "a sync retrieval does not say whether it waits for something"),
@@ -97,7 +95,7 @@ def lint_tool(tool: Tool) -> Iterator[Advice]:
 
 def runtime_advice(tool: Tool) -> Iterator[Advice]:
     """What the runtime will not do as the tool asks."""
-    yield from _advise(tool.spec, (*_pattern_advice(tool.spec), *_policy_advice(tool.spec)))
+    yield from _advise(tool.spec, _policy_advice(tool.spec))
 
 
 def _advise(spec: ToolSpec, findings: "Iterable[Finding]") -> Iterator[Advice]:
@@ -147,28 +145,6 @@ def _schema_advice(spec: ToolSpec) -> Iterator[Finding]:
             yield "long_parameter_description", f"{name!r} is described in {len(described)} characters.", path
         if _CONTEXT.fullmatch(name):
             yield "context_argument", f"{name!r} looks like context: supply it, or read it from the context.", path
-
-
-def _pattern_advice(spec: ToolSpec) -> Iterator[Finding]:
-    for part, schema in (("parameters", spec.parameters), ("result", spec.result)):
-        for pattern, path in _patterns(schema, f"/{part}"):
-            if needs_backtracking(pattern):
-                message = f"{pattern!r} cannot be matched in one pass; texts that take it too long are refused."
-                yield "pattern_backtracks", message, path
-
-
-def _patterns(schema: Any, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(schema, list):
-        for index, item in enumerate(schema):
-            yield from _patterns(item, f"{path}/{index}")
-    elif isinstance(schema, dict):
-        for name, value in schema.items():
-            if name == "pattern" and isinstance(value, str):
-                yield value, f"{path}/{name}"
-            elif name == "patternProperties" and isinstance(value, dict):
-                yield from ((pattern, f"{path}/{name}") for pattern in value)
-            if name not in ("enum", "const", "default", "examples"):
-                yield from _patterns(value, f"{path}/{name}")
 
 
 def _policy_advice(spec: ToolSpec) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from groundwire.contracts.canonical import JsonObject
 from groundwire.contracts.errors import ArtifactError, RegistryError
 from groundwire.contracts.interrupts import is_from_signal
 from groundwire.contracts.requests import FunctionTool
+from groundwire.contracts.schema_limits import DEFAULT_SCHEMA_LIMITS, SchemaLimits
 from groundwire.contracts.tools import Exposure, ToolSpec, function_tool
 from groundwire.registry.artifact import (
     REBUILD,
@@ -37,8 +38,16 @@ ARTIFACT_FILE = "tool_registry.json"
 class Registry:
     """Tools by name. `quarantined` are those that a build had to leave out, each with its reason."""
 
-    def __init__(self, tools: Iterable[Tool] = (), *, base_path: str | os.PathLike[str] = ".") -> None:
+    def __init__(
+        self,
+        tools: Iterable[Tool] = (),
+        *,
+        base_path: str | os.PathLike[str] = ".",
+        schema_limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS,
+    ) -> None:
         self.base_path = Path(base_path)
+        self.schema_limits = schema_limits
+        """Of tools that are read from folders and artifacts."""
         self.quarantined: tuple[QuarantinedTool, ...] = ()
         self._by_name: dict[str, Tool] = {}
         self._body: bytes | None = None
@@ -46,17 +55,21 @@ class Registry:
             self._add(tool)
 
     @classmethod
-    def build(cls, tools_dir: str | os.PathLike[str]) -> "Registry":
+    def build(
+        cls, tools_dir: str | os.PathLike[str], *, schema_limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS
+    ) -> "Registry":
         """Read tool folders without writing anything. A bad one is quarantined, the rest is there."""
         from groundwire.registry.folder import read_tools
 
-        found = read_tools(Path(tools_dir))
-        registry = cls(found.tools, base_path=Path(tools_dir).parent)
+        found = read_tools(Path(tools_dir), schema_limits=schema_limits)
+        registry = cls(found.tools, base_path=Path(tools_dir).parent, schema_limits=schema_limits)
         registry.quarantined = tuple(problem.quarantined() for problem in found.problems)
         return registry
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str] = ARTIFACT_FILE) -> "Registry":
+    def load(
+        cls, path: str | os.PathLike[str] = ARTIFACT_FILE, *, schema_limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS
+    ) -> "Registry":
         """Read an artifact that `groundwire build` wrote."""
         try:
             body = Path(path).read_bytes()
@@ -64,22 +77,31 @@ class Registry:
             raise ArtifactError(
                 f"The artifact {path} cannot be read: {error.strerror}", reason="missing", hint=REBUILD
             ) from None
-        return cls._from_body(body, Path(path).parent, outside=True)
+        return cls._from_body(body, Path(path).parent, schema_limits, outside=True)
 
     @classmethod
-    def from_artifact(cls, body: bytes, base_path: str | os.PathLike[str] = ".") -> "Registry":
-        """Read an artifact from anywhere; its handlers must stand below `base_path`."""
-        return cls._from_body(body, Path(base_path), outside=False)
+    def from_artifact(
+        cls,
+        body: bytes,
+        base_path: str | os.PathLike[str] = ".",
+        *,
+        schema_limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS,
+    ) -> "Registry":
+        """Read an artifact from anywhere; its handlers must be below `base_path`."""
+        return cls._from_body(body, Path(base_path), schema_limits, outside=False)
 
     def older(self, body: bytes) -> "Registry":
         """Read another version of this registry: handlers are looked for in the same place, functions in this one."""
-        return self._from_body(body, self.base_path, outside=True, live=self)
+        return self._from_body(body, self.base_path, self.schema_limits, outside=True, live=self)
 
     @classmethod
-    def _from_body(cls, body: bytes, base_path: Path, *, outside: bool, live: "Registry | None" = None) -> "Registry":
+    def _from_body(
+        cls, body: bytes, base_path: Path, limits: SchemaLimits, *, outside: bool, live: "Registry | None" = None
+    ) -> "Registry":
         artifact = decode_artifact(body, outside=outside)
         try:
-            registry = cls(_tools_of(artifact, base_path, live), base_path=base_path)
+            tools = _tools_of(artifact, base_path, limits, live)
+            registry = cls(tools, base_path=base_path, schema_limits=limits)
         except RegistryError as error:
             raise ArtifactError(f"The artifact is wrong: {error.message}", reason=error.reason, hint=REBUILD) from None
         registry.quarantined = tuple(artifact.quarantined)
@@ -135,7 +157,7 @@ class Registry:
 
     def with_tools(self, tools: Iterable[Tool]) -> "Registry":
         """Make a registry of these tools and more."""
-        more = Registry(base_path=self.base_path)
+        more = Registry(base_path=self.base_path, schema_limits=self.schema_limits)
         more.quarantined = self.quarantined
         more._by_name = dict(self._by_name)
         for tool in tools:
@@ -194,7 +216,7 @@ def _collision(tool: Tool, other: Tool) -> RegistryError:
     )
 
 
-def _tools_of(artifact: Artifact, base_path: Path, live: Registry | None) -> Iterator[Tool]:
+def _tools_of(artifact: Artifact, base_path: Path, limits: SchemaLimits, live: Registry | None) -> Iterator[Tool]:
     def resolve(spec: ToolSpec) -> Handler:
         return _resolve_function(spec, live)
 
@@ -203,7 +225,8 @@ def _tools_of(artifact: Artifact, base_path: Path, live: Registry | None) -> Ite
         # What comes out of a store must not be able to bring in code from anywhere.
         is_foreign = live is not None and entry.handler_path.startswith("../") and entry.handler_path not in known
         kept = msgspec.structs.replace(entry, handler_path="") if is_foreign else entry
-        yield Tool.from_source(kept.tool_id, kept.wire_name, EntrySource(kept, base_path, resolve))
+        source = EntrySource(kept, base_path, resolve)
+        yield Tool.from_source(kept.tool_id, kept.wire_name, source, limits)
 
 
 def _resolve_function(spec: ToolSpec, live: Registry | None) -> Handler:

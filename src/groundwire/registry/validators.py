@@ -1,41 +1,118 @@
-"""JSON Schema 2020-12 as a machine: check a schema, compile it once.
+"""JSON Schema 2020-12 as a machine: measure a schema, compile it once, and say what is wrong with a value.
 
 Knows nothing of tools. References to other documents are refused, so that no schema makes this process open a socket;
-patterns run with bounded backtracking, so that no argument makes it hang.
+schemas are held to limits before they are compiled, and patterns run on an engine that never goes back, so that no
+value makes it hang.
 """
 
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json, parse_json
 from groundwire.contracts.errors import InvalidJson, RegistryError
+from groundwire.contracts.schema_limits import DEFAULT_SCHEMA_LIMITS, SchemaLimits
+from groundwire.registry.metering import KEYWORD, Meter
+from groundwire.registry.schema_bounds import SchemaMeasures, analyse_schema
+from groundwire.registry.schema_graph import parts_of
+from groundwire.registry.schema_rewriting import rewrite_schema
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator as Validator
+    from jsonschema_rs import Draft202012Validator
 
-BACKTRACK_LIMIT = 1_000
-"""Steps back of a pattern with look-around or back-references. Each may read the text to its end, so this times the
-text's length is what an argument can cost. Other patterns take one pass and need no limit."""
+MAX_EXPLAINED = 20_000
+"""Errors beyond which they are not collected: each takes 12 µs."""
+MAX_PARTS = 200
+"""Of a value with more parts only the first fault is told: each one found carries a copy of what it was found in."""
+PATTERN_BYTES = 5_242_880
+"""What one compiled pattern may take. `patternStates` is the limit that is meant; this is for what it misjudges."""
+
 _COMPOSED = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if")
 
 
-def compile_schema(schema: JsonValue, *, reason: str, of: str) -> "Validator":
-    """Compile a schema, which checks it against the meta-schema; `reason` and `of` name what is at fault."""
-    import jsonschema_rs
+class CompiledSchema:
+    """A schema within its limits, compiled. Safe to use by many threads at once."""
 
+    __slots__ = ("_engine", "_meter", "has_unique", "is_valid", "measures")
+
+    is_valid: Callable[[Any], bool]
+    """Whether a value fits. A value for which a recursive schema would take too many evaluations does not."""
+
+    def __init__(self, engine: "Draft202012Validator", measures: SchemaMeasures | None, meter: Meter | None) -> None:
+        self._engine = engine
+        self._meter = meter
+        self.measures = measures
+        self.has_unique = measures is not None and measures.has_unique
+        self.is_valid = engine.is_valid if meter is None else lambda value: meter.run(engine.is_valid, value)
+
+    def errors(self, value: Any) -> Iterator[Any]:
+        """The errors of a value that does not fit; none where looking for them would take too long."""
+        measures = self.measures
+        if measures is None:
+            return self._engine.iter_errors(value)
+        parts = _visits(value, 1)
+        visits = _visits(value, measures.recursive) if measures.recursive else parts
+        is_cheap = visits * measures.errors <= MAX_EXPLAINED and (parts <= MAX_PARTS or not measures.names_are_checked)
+        # The first error takes no longer than the verdict, unless it holds those of all alternatives.
+        if not is_cheap and (measures.recursive or measures.has_unions):
+            return iter(())
+        if self._meter is not None:
+            self._meter.begin(value)
+        found = self._engine.iter_errors(value) if is_cheap and parts <= MAX_PARTS else self._first_error(value)
+        return (error for error in found if error.kind.name != KEYWORD)
+
+    def _first_error(self, value: Any) -> Iterator[Any]:
+        try:
+            self._engine.validate(value)
+        except ValueError as error:
+            yield error
+
+
+def compile_schema(
+    schema: JsonValue, *, reason: str, of: str, limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS
+) -> CompiledSchema:
+    """Compile a schema, which checks it against the meta-schema; `reason` and `of` name what is at fault.
+
+    Raises SchemaTooComplex where it exceeds a limit, else RegistryError.
+    """
     if not isinstance(schema, (dict, bool)):
         raise RegistryError(f"The schema of {of} is not a JSON object.", reason=reason)
+    if isinstance(schema, bool):
+        return CompiledSchema(_compile({} if schema else {"not": {}}, None, reason=reason, of=of), None, None)
+    try:
+        analysis = analyse_schema(schema, of=of, limits=limits)
+    except InvalidJson as error:
+        raise RegistryError(f"The schema of {of} is not JSON: {error}", reason=reason) from None
+    rewritten, rates = rewrite_schema(schema, analysis)
+    meter = Meter(rates, limits.max_evaluations) if rates else None
+    return CompiledSchema(_compile(rewritten, meter, reason=reason, of=of), analysis.measures, meter)
+
+
+def _compile(schema: dict[str, Any], meter: Meter | None, *, reason: str, of: str) -> "Draft202012Validator":
+    import jsonschema_rs
+
     try:
         return jsonschema_rs.Draft202012Validator(
             schema,
             validate_formats=False,
             retriever=_refuse,
-            pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACK_LIMIT),
+            pattern_options=jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES),
+            keywords=None if meter is None else {KEYWORD: meter.keyword()},
         )
     except jsonschema_rs.ValidationError as error:
         where = "/".join(str(step) for step in error.instance_path) or "the root"
         raise RegistryError(f"The schema of {of} is wrong at {where}: {error.message}", reason=reason) from None
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise RegistryError(f"The schema of {of} cannot be compiled: {error}", reason=reason) from None
+
+
+def _visits(value: Any, references: int, enough: int = MAX_EXPLAINED) -> int:
+    """How often nodes of a value may be visited, when each level can be reached through each reference."""
+    visits, level, weight = 0, [value], 1
+    while level and visits <= enough:
+        visits += len(level) * weight
+        level = [item for part in level for item in parts_of(part)]
+        weight *= references
+    return visits
 
 
 def copy_schema(schema: object, *, reason: str, of: str) -> JsonObject:
@@ -68,18 +145,6 @@ def declared_arguments(parameters: JsonObject) -> frozenset[str] | None:
     if any(keyword in parameters for keyword in _COMPOSED):
         return None
     return frozenset(properties) if isinstance(properties, dict) else frozenset()
-
-
-def needs_backtracking(pattern: str) -> bool:
-    """Whether a pattern has look-around or back-references, which no engine can match in one pass."""
-    import jsonschema_rs
-
-    options = jsonschema_rs.RegexOptions()
-    try:
-        jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=options)
-    except (jsonschema_rs.ValidationError, ValueError):
-        return True
-    return False
 
 
 def _refuse(uri: str) -> NoReturn:

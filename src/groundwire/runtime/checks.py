@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from groundwire.contracts.canonical import JsonObject, canonical_form, parse_json
 from groundwire.contracts.decisions import Allow, Deny
-from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson
+from groundwire.contracts.errors import ErrorDetail, ErrorType, InvalidJson, RegistryError, SchemaTooComplex
 from groundwire.runtime.attempt import Attempt
 from groundwire.runtime.idempotency import caller_key, compared_arguments, effect_key, joined, nested_key
 from groundwire.runtime.policies.access import no_such_tool, within_mode
@@ -15,7 +15,7 @@ from groundwire.runtime.policies.loops import enough_refusals, is_not_fruitless,
 from groundwire.runtime.policies.sizes import within_argument_size
 from groundwire.runtime.policies.trust import is_kept_from
 from groundwire.runtime.surface import Entry
-from groundwire.runtime.validation import explain_faults, fold_integers
+from groundwire.runtime.validation import explain_faults, fits, fold_integers
 
 CHECKS = ("resolve", "mask", "mode", "session", "size", "parse", "supply", "validate", "loop")
 """In the order in which they are made. A denial leaves the name of its check in the attempt."""
@@ -44,10 +44,14 @@ def examine(attempt: Attempt) -> Entry | Deny:
         return _stop(attempt, "session", _SESSION_ENDED)
     if is_model and turn.refusals >= turn.surface.max_refusals:
         return _stop(attempt, "session", enough_refusals(turn.refusals, turn.surface.max_refusals))
+    try:
+        validator, _ = entry.tool.validator, entry.tool.result_validator
+    except RegistryError as error:  # out of an artifact, which is read without compiling its schemas
+        return _unusable(attempt, error)
     if (denied := read_arguments(attempt, entry)) is not None:
         return denied
-    if not entry.tool.validator.is_valid(attempt.arguments):
-        return _stop(attempt, "validate", explain_faults(entry.spec, entry.tool.validator, attempt.arguments))
+    if not fits(validator, attempt.arguments, odd_numbers=attempt.has_whole_floats):
+        return _stop(attempt, "validate", explain_faults(entry.spec, validator, attempt.arguments))
     if attempt.has_whole_floats:  # 2.0 is a whole number, and a handler wants 2
         attempt.arguments = fold_integers(entry.spec.parameters, attempt.arguments)
     if is_model:  # only models run in circles; an application that calls twice means it
@@ -94,6 +98,15 @@ def _stop(attempt: Attempt, step: str, decision: Allow | Deny) -> Deny:
     assert isinstance(decision, Deny)  # noqa: S101 - for the type checker; nobody stops a call that is allowed
     attempt.step = step
     return decision
+
+
+def _unusable(attempt: Attempt, error: RegistryError) -> Deny:
+    attempt.operator = error.message
+    return Deny(
+        type=ErrorType.NOT_FOUND,
+        detail=error.detail if isinstance(error, SchemaTooComplex) else error.reason.upper(),
+        message=f"{attempt.name} cannot be used: its schema is not valid.",
+    )
 
 
 def _cycle(entry: Entry) -> Deny:

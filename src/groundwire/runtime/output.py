@@ -14,7 +14,7 @@ from groundwire.contracts.results import ErrorInfo, ToolResult, decode_result, e
 from groundwire.runtime.invocation import Outcome
 from groundwire.runtime.policies.sizes import output_too_large
 from groundwire.runtime.surface import Entry
-from groundwire.runtime.validation import TOO_DEEP_TO_TELL, errors_of
+from groundwire.runtime.validation import TOO_LARGE_TO_TELL, find_errors, fits, may_be_odd
 
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS
 
@@ -54,9 +54,9 @@ def guard_output(entry: Entry, output: Outcome) -> Outcome:
             message = output_too_large(entry.spec.wire_name, len(output.body) + beside, limit)
             return _replace(entry, output, ErrorType.TOOL_OUTPUT_TOO_LARGE, None, message, shown=message)
     validator = entry.tool.result_validator
-    if validator is not None and not validator.is_valid(output.data):
-        fault = next(errors_of(entry.spec.result, validator, output.data), None)
-        message = fault.message if fault is not None else TOO_DEEP_TO_TELL
+    if validator is not None and not fits(validator, output.data, odd_numbers=may_be_odd(output.body)):
+        fault = next(find_errors(validator, output.data), None)
+        message = fault.message if fault is not None else TOO_LARGE_TO_TELL
         return _replace(entry, output, ErrorType.INTERNAL, ErrorDetail.RESULT_SCHEMA, message)
     return output
 

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 from groundwire.contracts.audit import Chain
 from groundwire.contracts.jobs import Jobs
 from groundwire.contracts.ports import Checkpoints, Clock, Flags, Ids, Telemetry, TokenEstimator, TrustPolicy
+from groundwire.contracts.schema_limits import DEFAULT_SCHEMA_LIMITS, SchemaLimits
 from groundwire.runtime.clock import CharsPerFour, EnvironmentFlags, RandomIds, SystemClock
 from groundwire.runtime.dispatcher import StepHook
 from groundwire.runtime.ledger import LedgerTimes
@@ -34,3 +35,4 @@ class RuntimeParts(Struct, kw_only=True):
     telemetry: Telemetry | None = None
     trust: TrustPolicy | None = None
     jobs: Jobs | None = None
+    schema_limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS

@@ -1,9 +1,9 @@
 """Words for what is wrong with arguments: where, what, and what to send instead. Never names another tool."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
-from urllib.parse import unquote
 
 import orjson
 
@@ -12,14 +12,21 @@ from groundwire.contracts.decisions import Deny, Fault
 from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.texts import count_of
 from groundwire.contracts.tools import ToolSpec
+from groundwire.registry.validators import CompiledSchema
 
 MAX_FAULTS = 8
 SHOWN_CHARS = 80
-MAX_TRIES = 20_000
-"""Beyond so many looks at parts of a value, what is wrong with it is not searched for."""
-MAX_PARTS = 200
-"""Of a value with more parts only the first fault is told: each one found carries a copy of what it was found in."""
-TOO_DEEP_TO_TELL = "They fit none of the shapes that are allowed, and are too large or nested too deeply to say where."
+MAX_LONG_NUMBERS = 1_000
+"""Integers beyond 2**53 that one value may hold where they matter. Those beyond 64 bits count for each 64 of them."""
+_ODD_TEXT = re.compile(r"\d\.0|\d[eE]|\d{16}")
+_ODD_BYTES = re.compile(_ODD_TEXT.pattern.encode())
+_EXACT = 2**53
+_SMALLEST = 1e-15
+TOO_LARGE_TO_TELL = (
+    "They do not fit the schema, and are too large or nested too deeply to say where, "
+    f"or hold more than {MAX_LONG_NUMBERS} numbers of more than 15 digits, which have to be sent as text."
+)
+UNSETTLED = object()
 
 _TYPE_WORDS = {
     "string": "a string",
@@ -38,11 +45,10 @@ _DETAILS = {
 }
 
 
-def explain_faults(spec: ToolSpec, validator: Any, arguments: JsonObject) -> Deny:
-    faults = [
-        _fault(error, arguments, spec) for error in islice(errors_of(spec.parameters, validator, arguments), MAX_FAULTS)
-    ]
-    listed = " ".join(f"{fault.path}: {fault.message}" for fault in faults) or TOO_DEEP_TO_TELL
+def explain_faults(spec: ToolSpec, validator: CompiledSchema, arguments: JsonObject) -> Deny:
+    """A refusal that says where and why arguments do not fit, as far as that can be found in reasonable time."""
+    faults = [_fault(error, arguments, spec) for error in islice(find_errors(validator, arguments), MAX_FAULTS)]
+    listed = " ".join(f"{fault.path}: {fault.message}" for fault in faults) or TOO_LARGE_TO_TELL
     return Deny(
         type=ErrorType.VALIDATION,
         detail=faults[0].detail if faults else ErrorDetail.INVALID_VALUE,
@@ -51,98 +57,50 @@ def explain_faults(spec: ToolSpec, validator: Any, arguments: JsonObject) -> Den
     )
 
 
-def errors_of(schema: Any, validator: Any, value: Any) -> Iterator[Any]:
-    """The errors of a value that is not valid; none when a schema that refers to itself would find too many of them.
+def fits(validator: CompiledSchema, value: Any, *, odd_numbers: bool) -> bool:
+    """Whether a value fits a schema. `odd_numbers`: it may hold whole floats, exponents, or integers past 64 bits."""
+    if odd_numbers or validator.has_unique:
+        value = settled_numbers(value)
+        if value is UNSETTLED:
+            return False
+    return validator.is_valid(value)
 
-    Every alternative that it tries has errors of its own, and each of those again, one level further down.
+
+def find_errors(validator: CompiledSchema, value: Any) -> Iterator[Any]:
+    """The errors of a value that does not fit; none where looking for them would take too long."""
+    settled = settled_numbers(value)
+    return iter(()) if settled is UNSETTLED else validator.errors(settled)
+
+
+def may_be_odd(text: str | bytes) -> bool:
+    """Whether a JSON text may hold whole floats, exponents, or integers past 64 bits: a look, without parsing it."""
+    return (_ODD_TEXT if isinstance(text, str) else _ODD_BYTES).search(text) is not None  # type: ignore[arg-type]
+
+
+def settled_numbers(value: Any) -> Any:
+    """The same JSON, with every whole number as an integer: the validator compares those fastest.
+
+    UNSETTLED where it holds too many long numbers, which only arbitrary precision can compare: that takes up to 15 µs
+    every time one is looked at, and uniqueItems compares those that are nearly equal pair by pair.
     """
-    if is_recursive(schema) and _tries(value, _count_references(schema)) > MAX_TRIES:
-        return iter(())
-    if _tries(value, 1, MAX_PARTS) > MAX_PARTS:
-        return iter(()) if _finds_all_names(schema) else _first_error(validator, value)
-    errors: Iterator[Any] = validator.iter_errors(value)
-    return errors
+    left = MAX_LONG_NUMBERS
 
+    def settle(part: Any) -> Any:
+        nonlocal left
+        if isinstance(part, dict):
+            return {name: settle(member) for name, member in part.items()}
+        if isinstance(part, list):
+            return [settle(item) for item in part]
+        if isinstance(part, float):
+            if part == 0 or _SMALLEST < abs(part) < _EXACT:
+                return int(part) if part.is_integer() else part
+            left -= 4
+        elif isinstance(part, int) and abs(part) >= _EXACT:
+            left -= 1 + part.bit_length() // 64
+        return part
 
-def _finds_all_names(schema: Any) -> bool:
-    """Whether the first error may hold one for each name in an object: all those of an alternative are with it."""
-    keywords = set(_keywords(schema))
-    return "propertyNames" in keywords and not keywords.isdisjoint(("anyOf", "oneOf"))
-
-
-def _keywords(schema: Any) -> Iterator[str]:
-    for part in _parts(schema):
-        yield from _keywords(part)
-    if isinstance(schema, dict):
-        yield from schema
-
-
-def _first_error(validator: Any, value: Any) -> Iterator[Any]:
-    try:
-        validator.validate(value)
-    except ValueError as error:
-        yield error
-
-
-def is_recursive(schema: Any) -> bool:
-    """Whether a schema leads back to itself. References that are not plain pointers are taken to do so."""
-    leads_to: dict[str, set[str]] = {}
-    waiting = set(_references(schema))
-    while waiting:
-        target = waiting.pop()
-        if target not in leads_to:
-            is_there, part = _find(schema, target)
-            if not is_there:
-                return True
-            leads_to[target] = set(_references(part))
-            waiting |= leads_to[target]
-    while ends := [target for target, others in leads_to.items() if not others & leads_to.keys()]:
-        for target in ends:
-            del leads_to[target]
-    return bool(leads_to)
-
-
-def _find(schema: Any, reference: str) -> tuple[bool, Any]:
-    """What a reference such as `#/$defs/node` points to. The whole schema holds the reference itself."""
-    if not reference.startswith("#/"):
-        return False, None
-    for step in reference[2:].split("/"):
-        name = unquote(step).replace("~1", "/").replace("~0", "~")
-        if not isinstance(schema, dict) or name not in schema:
-            return False, None
-        schema = schema[name]
-    return True, schema
-
-
-def _references(schema: Any) -> Iterator[str]:
-    if isinstance(schema, dict):
-        for name, value in schema.items():
-            if name in ("$ref", "$dynamicRef") and isinstance(value, str):
-                yield value
-            elif name != "$defs":
-                yield from _references(value)
-    elif isinstance(schema, list):
-        for item in schema:
-            yield from _references(item)
-
-
-def _count_references(schema: Any) -> int:
-    definitions = schema.get("$defs") if isinstance(schema, dict) else None
-    return sum(1 for _ in _references([schema, *(definitions.values() if isinstance(definitions, dict) else ())]))
-
-
-def _tries(value: Any, references: int, enough: int = MAX_TRIES) -> int:
-    """How often parts of a value may be looked at, when each level can be reached through each reference."""
-    tries, level, weight = 0, [value], 1
-    while level and tries <= enough:
-        tries += len(level) * weight
-        level = [item for part in level for item in _parts(part)]
-        weight *= references
-    return tries
-
-
-def _parts(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    settled = settle(value)
+    return settled if left >= 0 else UNSETTLED
 
 
 def fold_integers(schema: Any, value: Any) -> Any:
@@ -209,8 +167,6 @@ def _advice(kind: str, value: Any, found: Any, message: str, known: list[str]) -
             unit = "character" if kind.endswith("Length") else "item"
             size = len(found) if isinstance(found, (str, list)) else 0
             return f"send {bound} {count_of(value, unit)}, not {size}."
-        case "pattern" if message.startswith("Error executing regex"):
-            return "is too long to be compared with the pattern that it must match; send a shorter text."
         case "pattern":
             return f"send text that matches {clip(str(value), 200)}, not {_show(found)}."
         case _:

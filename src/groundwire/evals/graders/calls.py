@@ -1,7 +1,6 @@
 """Were the right tools called, with the right arguments, in the right order?"""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -10,10 +9,7 @@ from groundwire.contracts.errors import ErrorDetail
 from groundwire.evals.graders.evidence import Evidence
 from groundwire.evals.records import CallTrace, Finding
 from groundwire.evals.scenarios import CallsCheck, ExpectedCall
-from groundwire.registry.validators import compile_schema
-
-if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator
+from groundwire.registry.validators import CompiledSchema, compile_schema
 
 
 def grade_calls(check: CallsCheck, evidence: Evidence) -> Finding:
@@ -82,7 +78,7 @@ def _fits(wanted: ExpectedCall, call: CallTrace) -> bool:
     return wanted.schema is None or compiled(wanted).is_valid(call.arguments)
 
 
-def compiled(wanted: ExpectedCall) -> "Draft202012Validator":
+def compiled(wanted: ExpectedCall) -> CompiledSchema:
     """A RegistryError where the schema is none, or leads out of itself."""
     return compile_schema(wanted.schema, reason="invalid_schema", of=f"the expected call of {wanted.name}")
 

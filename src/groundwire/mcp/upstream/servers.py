@@ -14,6 +14,7 @@ from typing import Any, Self
 from groundwire.codecs.mcp import decode_result
 from groundwire.contracts.canonical import JsonObject, dump_json
 from groundwire.contracts.errors import ErrorType, RegistryError, ToolError
+from groundwire.contracts.schema_limits import DEFAULT_SCHEMA_LIMITS, SchemaLimits
 from groundwire.contracts.texts import storable
 from groundwire.contracts.tools import Category
 from groundwire.mcp.upstream.connection import Connection, Lost, Refused, Unreachable
@@ -39,10 +40,12 @@ class McpServers:
         *,
         lock: str | os.PathLike[str] = LOCK_FILE,
         environ: Mapping[str, str] | None = None,
+        schema_limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS,
     ) -> None:
         self.tools: tuple[Tool, ...] = ()
         self.quarantined: tuple[QuarantinedTool, ...] = ()
         self._settings = dict(servers)
+        self._schema_limits = schema_limits
         self._path = Path(lock)
         environ = os.environ if environ is None else environ
         self._connections = {name: Connection(name, server, environ) for name, server in servers.items()}
@@ -166,6 +169,7 @@ class McpServers:
             result=declared.get("outputSchema"),
             category=Category.RETRIEVAL if reads else Category.ACTION,
             hard_ms=settings.hard_ms,
+            schema_limits=self._schema_limits,
         )
 
 

@@ -9,20 +9,23 @@ from groundwire.contracts.canonical import JsonValue, parse_json
 from groundwire.contracts.errors import InvalidJson
 from groundwire.contracts.replies import Reply
 from groundwire.contracts.requests import OutputFormat
+from groundwire.contracts.schema_limits import DEFAULT_SCHEMA_LIMITS, SchemaLimits
 from groundwire.registry.validators import compile_schema
-from groundwire.runtime.validation import clip, errors_of, path_of
+from groundwire.runtime.validation import clip, find_errors, fits, may_be_odd, path_of
 
 MAX_FAULTS = 5
 MAX_FAULT_CHARS = 300
 
 
-def read_output(text: str, form: OutputFormat, kind: Any = None) -> tuple[Any, str]:
+def read_output(
+    text: str, form: OutputFormat, kind: Any = None, *, limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS
+) -> tuple[Any, str]:
     """The value that the text is, of that kind if one is given, and what is wrong with it; "" when nothing is."""
     try:
         value = parse_json(without_fence(text))
     except InvalidJson as error:
         return None, f"it is not JSON ({error})"
-    fault = _misfit(value, form)
+    fault = _misfit(value, form, limits, odd_numbers=may_be_odd(text))
     if fault:
         return None, fault
     try:
@@ -31,15 +34,15 @@ def read_output(text: str, form: OutputFormat, kind: Any = None) -> tuple[Any, s
         return None, clip(str(error), MAX_FAULTS * MAX_FAULT_CHARS)
 
 
-def _misfit(value: JsonValue, form: OutputFormat) -> str:
+def _misfit(value: JsonValue, form: OutputFormat, limits: SchemaLimits, *, odd_numbers: bool) -> str:
     if form.schema is None:
         return ""
-    validator = compile_schema(form.schema, reason="invalid_output_schema", of="the answer")
-    if validator.is_valid(value):
+    validator = compile_schema(form.schema, reason="invalid_output_schema", of="the answer", limits=limits)
+    if fits(validator, value, odd_numbers=odd_numbers):
         return ""
     faults = [
         f"{path_of(list(error.instance_path)) or 'the answer'}: {clip(error.message, MAX_FAULT_CHARS)}"
-        for error in islice(errors_of(form.schema, validator, value), MAX_FAULTS)
+        for error in islice(find_errors(validator, value), MAX_FAULTS)
     ]
     return "; ".join(faults) or "it does not fit the schema"
 

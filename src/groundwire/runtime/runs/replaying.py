@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 from msgspec import Struct
@@ -25,7 +26,7 @@ from groundwire.runtime.attempt import CallWaits
 from groundwire.runtime.runs.comparing import Difference, call_key, compare_exactly, compare_steps, read_raw
 from groundwire.runtime.runs.history import begin_run, load_run
 from groundwire.runtime.runs.options import RunOptions, WhoAnswers
-from groundwire.runtime.runs.runner import Price, Runner, no_price
+from groundwire.runtime.runs.runner import Price, Runner, check_output, no_price
 from groundwire.runtime.runs.state import RunState
 from groundwire.runtime.runs.tapes import Tape, not_recorded, read_shown
 from groundwire.runtime.runs.traces import Asked, Trace, trace_of
@@ -103,7 +104,10 @@ async def replay_changed(
     """
     results = RecordedResults(trace, runtime, execute=execute)
     clock = runtime.clock
-    runner = Runner(provider, results.execute, runs, clock, after_batch=runtime.after_batch, price=price)
+    limited = partial(check_output, limits=runtime.parts.schema_limits)
+    runner = Runner(
+        provider, results.execute, runs, clock, after_batch=runtime.after_batch, price=price, check_output=limited
+    )
     state = await _begin(trace, options, runs, clock, runtime.ids.new("replay"))
     outside = _outside(options, state.run.run_id, who)
     async with runtime.run_turn(outside, state.run.turn, resumed=False) as turn:

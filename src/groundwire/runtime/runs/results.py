@@ -11,6 +11,7 @@ from groundwire.contracts.messages import Item
 from groundwire.contracts.replies import Usage, WireWarning
 from groundwire.contracts.results import ToolResult
 from groundwire.contracts.runs import Outcome
+from groundwire.contracts.schema_limits import DEFAULT_SCHEMA_LIMITS, SchemaLimits
 from groundwire.runtime.runs.outputs import read_output
 from groundwire.runtime.runs.state import RunState
 
@@ -60,7 +61,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(calls)
 
 
-def result_of(state: RunState, events: list[Event]) -> RunResult:
+def result_of(state: RunState, events: list[Event], limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS) -> RunResult:
+    """The result of a run that has ended or paused. `limits` hold for the schema of its output."""
     outcome = state.outcome or Outcome.CANCELLED
     return RunResult(
         run_id=state.run.run_id,
@@ -76,10 +78,12 @@ def result_of(state: RunState, events: list[Event]) -> RunResult:
         usage=state.usage,
         cost=state.cost,
         failure=state.failure,
-        output=_output_of(state) if outcome is Outcome.COMPLETED else None,
+        output=_output_of(state, limits) if outcome is Outcome.COMPLETED else None,
     )
 
 
-def _output_of(state: RunState) -> Any:
+def _output_of(state: RunState, limits: SchemaLimits) -> Any:
     form = state.options.output
-    return None if form is None or form.type == "text" else read_output(state.text, form, state.output_type)[0]
+    if form is None or form.type == "text":
+        return None
+    return read_output(state.text, form, state.output_type, limits=limits)[0]

@@ -29,6 +29,7 @@ from groundwire.contracts.runs import (
     Paused,
     Resulted,
 )
+from groundwire.contracts.schema_limits import DEFAULT_SCHEMA_LIMITS, SchemaLimits
 from groundwire.runtime.finishing import see_through
 from groundwire.runtime.ledger import run_overtaken
 from groundwire.runtime.runs.asking import TIME_UP, ask
@@ -66,9 +67,11 @@ CheckOutput: TypeAlias = Callable[[RunState, Reply], str]
 """What is wrong with the form of an answer; "" when nothing is."""
 
 
-def check_output(state: RunState, reply: Reply) -> str:
+def check_output(state: RunState, reply: Reply, limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS) -> str:
     form = state.options.output
-    return "" if form is None or form.type == "text" else read_output(reply.text, form, state.output_type)[1]
+    if form is None or form.type == "text":
+        return ""
+    return read_output(reply.text, form, state.output_type, limits=limits)[1]
 
 
 def no_price(_model: str, _usage: Usage) -> None:
