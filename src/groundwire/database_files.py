@@ -14,9 +14,9 @@ from pathlib import Path
 log = logging.getLogger("groundwire")
 
 RECENT_SECONDS = 0.0001
-"""How long a check counts for whoever is about to use the database. Each file is a system call, of a microsecond."""
+"""How long a check counts before a transaction or a read. Each file is a system call, of a microsecond."""
 SIDECAR_SECONDS = 0.001
-"""How long a check of the sidecars counts for anyone."""
+"""How long a check of the sidecars counts. Checking them at each commit costs 18 microseconds per action (160 without)."""
 
 
 class DatabaseFiles:
@@ -60,7 +60,10 @@ class DatabaseFiles:
         self._sidecars.clear()
 
     def are_in_place(self, within: float = 0.0) -> bool:
-        """Whether nothing unusual is seen, now or at a check within the last seconds. Else ask `find_problem`."""
+        """Return whether nothing unusual is seen. If not, call `find_problem` for the reason.
+
+        A check within the last `within` seconds counts, and one of the sidecars within SIDECAR_SECONDS.
+        """
         now = time.monotonic()
         if now < self._checked_at + within:
             return True

@@ -7,11 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx2 as httpx
 import pytest
 
+from groundwire.database_files import SIDECAR_SECONDS
 from groundwire.serving.running import free_port
 from tests.gateway.test_processes import answering, start
 
@@ -41,8 +43,12 @@ class Place:
             Path(f"{self.file}{suffix}").unlink()
 
     def delete_sidecars(self):
+        """Returns when no check of the sidecars before their deletion counts any more."""
         for suffix in SIDECARS:
             Path(f"{self.file}{suffix}").unlink()
+        deleted_at = time.monotonic()
+        while time.monotonic() <= deleted_at + SIDECAR_SECONDS:
+            pass
 
     def replace(self):
         other = self.folder / "other.db"
