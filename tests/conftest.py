@@ -1,6 +1,7 @@
 """What every test may rely on. Fixtures of one package belong in that package's folder."""
 
 import inspect
+import signal
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,12 @@ from tests.bounds import bounded
 @pytest.fixture(scope="session")
 def repository() -> Path:
     return Path(__file__).resolve().parent.parent
+
+
+def pytest_configure():
+    """Processes that tests start must see Ctrl-C, though a shell that runs the tests in the background ignores it for them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
