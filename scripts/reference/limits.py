@@ -16,7 +16,7 @@ from groundwire.mcp.messages import MAX_MESSAGE
 from groundwire.mcp.upstream.connection import CONNECT_SECONDS, READ_SECONDS
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.transport import Timeouts
-from groundwire.registry.metering import GRANTED_NODES
+from groundwire.registry.evaluation_meter import GRANTED_NODES
 from groundwire.registry.names import MAX_NAME
 from groundwire.registry.validators import MAX_EXPLAINED
 from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, LedgerTimes
