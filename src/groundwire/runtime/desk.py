@@ -109,7 +109,7 @@ class Desk:
     async def _check_approver(self, approval: Confirmation, key_id: str, entry: AuditEntry) -> None:
         """Raise SelfApproval, with a record in the audit chain, if the call is that key's own and settings forbid it.
 
-        Denying one's own call is allowed: it only takes the request back.
+        A key may deny its own call: that only withdraws the request.
         """
         if may_approve(self._approvals, tool_id=approval.tool, requested_by=approval.key_id, decided_by=key_id):
             return
