@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from groundwire.contracts.errors import ConfigError
-from groundwire.extras import check_extra, install_command, needs_extra, requirement
+from groundwire.extras import build_requirement, check_extra, install_command, needs_extra
 
 
 @pytest.fixture
@@ -24,20 +24,20 @@ def from_folder(folder, **info):
 
 
 def test_from_an_index_it_is_the_plain_name():
-    assert requirement("jobs", None) == "'groundwire[jobs]'"
+    assert build_requirement("jobs", None) == "'groundwire[jobs]'"
 
 
 def test_from_a_folder_it_is_that_folder(folder):
-    assert requirement("jobs", from_folder(folder)) == f"'{folder}[jobs]'"
+    assert build_requirement("jobs", from_folder(folder)) == f"'{folder}[jobs]'"
 
 
 def test_an_editable_installation_stays_one(folder):
-    assert requirement("jobs", from_folder(folder, editable=True)) == f"-e '{folder}[jobs]'"
+    assert build_requirement("jobs", from_folder(folder, editable=True)) == f"-e '{folder}[jobs]'"
 
 
 def test_from_a_folder_that_is_gone_it_is_the_plain_name(folder):
     (folder / "pyproject.toml").unlink()
-    assert requirement("jobs", from_folder(folder)) == "'groundwire[jobs]'"
+    assert build_requirement("jobs", from_folder(folder)) == "'groundwire[jobs]'"
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_from_a_folder_that_is_gone_it_is_the_plain_name(folder):
     ids=["wheel", "revision", "default branch", "password"],
 )
 def test_from_elsewhere_it_is_the_address_without_credentials(origin, expected):
-    assert requirement("jobs", json.dumps(origin)) == expected
+    assert build_requirement("jobs", json.dumps(origin)) == expected
 
 
 @pytest.mark.parametrize("damaged", ["", "{", "[]", "{}", "null"])
 def test_a_file_that_cannot_be_read_gives_the_plain_name(damaged):
-    assert requirement("jobs", damaged) == "'groundwire[jobs]'"
+    assert build_requirement("jobs", damaged) == "'groundwire[jobs]'"
 
 
 def test_the_command_names_this_installation(repository):

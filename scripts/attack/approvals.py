@@ -1,4 +1,4 @@
-"""Attacks on approvals: agreeing to one's own call, or under another name."""
+"""Attacks on approvals: a key approves its own call, or decides under another name."""
 
 import json
 from typing import Any

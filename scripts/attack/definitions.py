@@ -1,4 +1,4 @@
-"""What an attack is, and what it ends with."""
+"""The definition of an attack, and its outcome."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ class AttackContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How an attack ended. `error` means that it could not be carried out, which proves nothing."""
+    """How an attack ended. `error` means that it could not be prepared, which proves nothing."""
 
     status: Status
     happened: str

@@ -16,7 +16,7 @@ from groundwire.mcp.messages import MAX_MESSAGE
 from groundwire.mcp.upstream.connection import CONNECT_SECONDS, READ_SECONDS
 from groundwire.providers.retries import RetryPolicy
 from groundwire.providers.transport import Timeouts
-from groundwire.registry.metering import GRANTED_NODES
+from groundwire.registry.evaluation_meter import GRANTED_NODES
 from groundwire.registry.names import MAX_NAME
 from groundwire.registry.validators import MAX_EXPLAINED
 from groundwire.runtime.ledger import KEEP_SETTLED_SECONDS, LedgerTimes
@@ -51,7 +51,7 @@ REQUESTS = (
     ("message to `/mcp`, or on a line of `groundwire mcp`", f"{MAX_MESSAGE:,} bytes", "413, or an error", "–"),
     ("turns of a kept conversation", f"{_SERVER.max_turns:,}", "400, `conversation_too_long`", "`[server] maxTurns`"),
     ("requests in work, per process; health and metrics are always told", f"{_SERVER.max_in_flight:,}", "503 with `Retry-After`", "`[server] maxInFlight`"),
-    ("connections, per process", "half of the open files that the system allows, at most 32,768", "idle ones are closed, the longest idle first; from 87 % on", "`ulimit -n`"),
+    ("connections, per process", "half of the open files that the system allows, at most 32,768", "above 87 %, idle ones are closed, the longest idle first", "`ulimit -n`"),
     ("requests in work where open files are few", "three quarters of the connections", "503 with `Retry-After`", "`ulimit -n`"),
     (f"deaths of workers within {_SERVER.worker_death_window:g} s", f"{_SERVER.max_worker_deaths}", "the server ends with exit code 1", "`[server] maxWorkerDeaths`, `workerDeathWindow`"),
     ("nesting of JSON sent to `/api`, and of arguments", f"{MAX_DEPTH} levels", "400, or VALIDATION", "–"),

@@ -66,7 +66,7 @@ OPTIONS = {
     "profile": "A profile of [the policies](../guides/policies.md).",
     "request_id": "The request that it is about.",
     "actor": "Who acts; it is recorded.",
-    "key_id": "The API key that started the run, if a server did it for one. Its calls are [that key's own](../guides/confirmation.md#who-may-decide).",
+    "key_id": "The API key that started the run, if one did through a server. Its calls are [that key's own](../guides/confirmation.md#who-may-decide).",
     "user": "The user, for variants of a tool and for approvals without a session.",
     "organisation": "The organisation, for variants of a tool.",
     "supplied": "Arguments that the executor gives, and the model does not see.",

@@ -126,8 +126,8 @@ class Agent:
     ) -> RunResult:
         """Start the run of that id, continue it where it stopped, or return its result if it has ended.
 
-        Callers that ask at the same time, in any process, get the result of the one that made the run. A run that was
-        continued or had ended knows its `items`, but only the events and calls that were seen here.
+        Concurrent callers, in any process, all get the result of the one run. The result of a run that was continued or had
+        ended has all `items`, but only the events and calls of this process.
         """
         await self.runtime.open()
         tenant = self._options.read(changes).tenant
@@ -153,8 +153,8 @@ class Agent:
     async def resume(self, run_id: str, *, tenant: str = "default", output: Any = None) -> RunResult:
         """Resume a run that was paused, cancelled or interrupted, or whose provider failed.
 
-        While another process executes it, this waits for that one. A run that has ended gives its result again, without
-        events. `output` is the type of its answer, where the run had another than the agent.
+        Waits while another process executes it; raises RunInProgress if that takes too long. For a run that has ended, returns
+        its result again, without events. `output` is the type of its answer, if that is not the agent's.
         """
         state = await self._load(run_id, tenant, output)
         return (
@@ -164,7 +164,7 @@ class Agent:
         )
 
     async def resume_stream(self, run_id: str, *, tenant: str = "default") -> AsyncGenerator[Event]:
-        """Like `resume`, event by event. Of a run that has ended there is only `run.ended`."""
+        """Like `resume`, but yields events. A run that has ended yields only `run.ended`."""
         state = await self._load(run_id, tenant)
         if state.outcome is not None:
             yield ended_event(state, state.outcome)
@@ -227,7 +227,7 @@ class Agent:
         return run
 
     def notify(self) -> None:
-        """Look for due runs now: this process has decided an approval, or asked for a run to be resumed or cancelled."""
+        """Poll for due runs now: this process has decided an approval, or requested that a run be resumed or cancelled."""
         if self._resumer is not None:
             self._resumer.notify()
 
@@ -288,7 +288,7 @@ class Agent:
         *,
         is_held: bool = True,
     ) -> RunState:
-        """A new run in the store: held for an execution here, or due for whoever takes it."""
+        """Store a new run: held for an execution here, or due, so that any worker may take it."""
         await self.runtime.open()
         output_type = changes.get("output", self._output)
         options, warnings = await self._trusted(self._options.read(changes))
@@ -362,7 +362,7 @@ class Agent:
         return 1 + max(said, 0 if known is None else known.turns)
 
     async def _load(self, run_id: str, tenant: str, output: Any = None) -> RunState:
-        """Claim a run and read it. Where it has ended, the state has its outcome and nothing is claimed."""
+        """Claim a run and read it. If it has ended, the state has its outcome and nothing is claimed."""
         await self.runtime.open()
         run = await self._leases.claim(tenant, run_id)
         try:

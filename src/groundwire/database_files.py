@@ -1,4 +1,4 @@
-"""The files of an open SQLite database, and whether they are still the ones that were opened.
+"""Checks whether the files of an open SQLite database are still the ones that were opened.
 
 SQLite does not notice when its file is deleted or replaced: it continues with the open descriptor, and the next process
 that opens the name starts another database. Two processes would then execute the same effect, each on a ledger of its own.
@@ -14,9 +14,9 @@ from pathlib import Path
 log = logging.getLogger("groundwire")
 
 RECENT_SECONDS = 0.0001
-"""How long a check counts before a transaction or a read. Each file is a system call, of a microsecond."""
+"""How long a check before a transaction or a read is valid. It costs a system call of a microsecond for each file."""
 SIDECAR_SECONDS = 0.001
-"""How long a check of the sidecars counts. Checking them at each commit costs 18 microseconds per action (160 without)."""
+"""How long a check of the sidecars is valid. At each commit it would add 18 µs to the 160 µs of an action."""
 
 
 class DatabaseFiles:
@@ -34,9 +34,9 @@ class DatabaseFiles:
         self._checked_at = self._all_checked_at = 0.0
 
     def remember(self) -> None:
-        """To be called when the database was opened: take the files that are there now as its own.
+        """Take the files that are there now as the database's own. Call this after the database was opened.
 
-        What is opened again must be the same database file, but SQLite may have made its sidecars anew.
+        When it is opened again, the database file must be the same, but SQLite may have made its sidecars anew.
         """
         if not self._is_known:
             found = os.stat(self.path)  # noqa: PTH116 - as below
@@ -49,12 +49,12 @@ class DatabaseFiles:
                 self._sidecars.append((f"{self.path}{suffix}", found.st_ino, found.st_dev))
 
     def prepare_close(self) -> None:
-        """To be called before the connections are closed: SQLite may delete the sidecars then."""
+        """Forget the sidecars, which SQLite may delete with the last connection. Call this before closing connections."""
         if not self.find_problem():
             self._sidecars.clear()
 
     def forget(self) -> None:
-        """To be called when the database was closed for good: what is opened next may be another one."""
+        """Forget all files. Call this after the database was closed for good: the next one to open may be another."""
         self._is_known = False
         self._problem = ""
         self._sidecars.clear()
@@ -62,7 +62,7 @@ class DatabaseFiles:
     def are_in_place(self, within: float = 0.0) -> bool:
         """Return whether nothing unusual is seen. If not, call `find_problem` for the reason.
 
-        A check within the last `within` seconds counts, and one of the sidecars within SIDECAR_SECONDS.
+        A check within the last `within` seconds is not repeated, nor one of the sidecars within SIDECAR_SECONDS.
         """
         now = time.monotonic()
         if now < self._checked_at + within:
@@ -83,9 +83,9 @@ class DatabaseFiles:
         return True
 
     def find_problem(self) -> str:
-        """What happened to the files, as a clause for an error message; empty while all of them are in place.
+        """Return what happened to the files, as a clause for an error message; empty while all of them are in place.
 
-        It stays what it was found to be first: a file system may give the inode of a deleted file to the next one.
+        The first finding is final: a file system may give the inode of a deleted file to the next one.
         """
         if self._is_known and not self._problem:
             self._problem = self._find_database_problem() or self._find_sidecar_problem()

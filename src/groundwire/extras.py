@@ -40,7 +40,7 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
 
 
 def missing_extra(extra: str, what: str, module: str) -> ConfigError:
-    """The error for `what`, which needs a module that only an extra brings."""
+    """Return the error for `what`, which needs a module that only an extra installs."""
     from groundwire.contracts.errors import ConfigError
 
     message = f"{what} needs the extra {extra!r}: {module.partition('.')[0]} is not installed."
@@ -55,11 +55,11 @@ def install_command(extra: str) -> str:
         direct_url = importlib.metadata.distribution(PACKAGE).read_text("direct_url.json")
     except importlib.metadata.PackageNotFoundError:
         direct_url = None
-    return f"pip install {requirement(extra, direct_url)}"
+    return f"pip install {build_requirement(extra, direct_url)}"
 
 
-def requirement(extra: str, direct_url: str | None) -> str:
-    """What to give pip for an extra, quoted for a shell.
+def build_requirement(extra: str, direct_url: str | None) -> str:
+    """Return the argument for `pip install` that adds an extra, quoted for a shell.
 
     `direct_url` is the text of `direct_url.json` (PEP 610). Installers write it unless the package came from an index.
     """

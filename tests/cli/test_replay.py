@@ -146,7 +146,7 @@ def test_instructions_that_are_no_text_are_refused(weather_run, run):
 def test_a_run_that_is_not_there_is_said_so(project, run):
     replayed = run("replay", "run_none")
     assert replayed.exit_code == 1
-    assert "error[not_found]: there is no run 'run_none'" in replayed.stderr
+    assert "error[not_found]: Run 'run_none' does not exist." in replayed.stderr
     assert not Path("groundwire.db").exists()
 
 

@@ -87,4 +87,4 @@ def test_a_run_that_is_not_there_is_said_so(project, record, run):
     record("Hello", "Hi.")
     shown = run("runs", "show", "run_none")
     assert (shown.exit_code, shown.stdout) == (1, "")
-    assert shown.stderr.startswith("error[not_found]: there is no run 'run_none'")
+    assert shown.stderr.startswith("error[not_found]: Run 'run_none' does not exist.")

@@ -116,7 +116,7 @@ async def test_trials_are_counted_and_records_are_like_any_others():
 
 async def test_a_run_that_is_not_there_is_named_before_anybody_is_asked():
     async with Runtime(Registry(), "memory://") as runtime:
-        with pytest.raises(NotFound, match="there is no run 'nowhere'"):
+        with pytest.raises(NotFound, match="Run 'nowhere' does not exist"):
             await plan_replays(runtime, ["nowhere"], Changes(model="sim/new"), now=NOW)
 
 

@@ -166,6 +166,18 @@ def test_a_bad_folder_is_one_named_problem_and_the_rest_builds(tools, reason, pa
 
 
 @pytest.mark.parametrize(
+    ("wrong", "named"),
+    [({"colour": "red"}, "'colour'"), ({"modes": []}, "modes"), ({"category": "reading"}, "category")],
+)
+def test_a_wrong_member_is_named_however_many_arguments_there_are(tools, wrong, named):
+    many = {f"argument_{number}": {"type": "string", "description": "One of many."} for number in range(400)}
+    tools.add("bad", parameters={"type": "object", "properties": many}, **wrong)
+    (problem,) = read_tools(tools.path).problems
+    assert problem.reason == "schema_shape"
+    assert named in problem.message
+
+
+@pytest.mark.parametrize(
     "handler",
     [
         "async def execute(text): ...\n",

@@ -41,7 +41,7 @@ _REFUSALS = dict.fromkeys((400, 401, 403, 404, 406, 413, 415, 429, 503), _JSON)
 class McpRoute:
     """Opened with the first message: the protocol's library takes 40 MB, and many gateways are never asked for it.
 
-    `hosts` are the names that it answers to, None for any; pages of `origins` may use it besides its own.
+    `hosts` are the names under which it may be addressed, None for any; pages of `origins` may use it as its own may.
     """
 
     def __init__(

@@ -141,7 +141,7 @@ def read_arguments(text: str) -> "JsonObject":
 def os_user() -> str:
     """The name of the user that runs this process, under which decisions are recorded.
 
-    From the system's user database: variables such as USER and LOGNAME could name anybody.
+    From the system's user database: variables such as USER and LOGNAME could hold any name.
     """
     import os
 

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.options import TEXT, global_options, json_option, limit_option, os_user, tenant_option
+from groundwire.cli.options import (
+    TEXT,
+    global_options,
+    json_option,
+    limit_option,
+    note_option,
+    os_user,
+    tenant_option,
+)
 from groundwire.cli.output import clean, plural, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -79,7 +87,7 @@ def show_run(run_id: str, tenant: str, *, as_json: bool) -> None:
 
 @runs.command("resume")
 @click.argument("run_id", type=TEXT, metavar="RUN")
-@click.option("--note", type=TEXT, default="", help="Why, for the record.")
+@note_option
 @tenant_option
 @json_option
 @global_options()
@@ -97,7 +105,7 @@ def resume_run(run_id: str, note: str, tenant: str, *, as_json: bool) -> None:
 
 @runs.command("cancel")
 @click.argument("run_id", type=TEXT, metavar="RUN")
-@click.option("--note", type=TEXT, default="", help="Why, for the record.")
+@note_option
 @tenant_option
 @json_option
 @global_options()
@@ -134,7 +142,7 @@ def _tell(trace: "Trace") -> Iterator[str]:
     for body in trace.entries:
         yield from _tell_entry(body)
     if trace.ended is None:
-        yield f"{run.status(time.time()).value}"
+        yield run.status(time.time()).value
 
 
 def _tell_entry(body: "RunBody") -> Iterator[str]:

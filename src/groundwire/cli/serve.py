@@ -126,9 +126,10 @@ def _make(settings: "Settings", registry: "Registry") -> "Application":
 
 
 def _reload(sources: _Sources, started: "ServerSettings", running: "ServerSettings") -> "ServerConfiguration":
-    """Read settings and tools again; an error where no worker could start with them.
+    """Read settings and tools again. Raises an error if no worker could start with them.
 
-    Host and port stay those of `running`: the port is reserved once. `started` are the settings they came from.
+    Host and port stay those of `running`, because the port is reserved once. `started` are the settings that they were
+    read from.
     """
     from groundwire.serving.running import ServerConfiguration
 
@@ -136,7 +137,7 @@ def _reload(sources: _Sources, started: "ServerSettings", running: "ServerSettin
     asyncio.run(_check_store(settings))
     for name in ("host", "port"):
         if getattr(settings.server, name) != getattr(started, name):
-            note(f"server.{name} has changed, which needs a restart of the server. All other settings are reloaded.")
+            note(f"server.{name} has changed: it takes effect after a restart of the server.")
     server = msgspec.structs.replace(settings.server, host=running.host, port=running.port)
     return ServerConfiguration(server, partial(_make, settings, registry))
 

@@ -87,7 +87,7 @@ class ToolCache:
         return made
 
     def recall(self, source: Any, variant: Hashable) -> Any:
-        """What was made of this very value; None if nothing was, or it is forgotten."""
+        """Return what `once` made for this very object; None if it made nothing, or it was evicted."""
         found = self._made.get((id(source), variant))
         return found[1] if found is not None and found[0] is source else None
 

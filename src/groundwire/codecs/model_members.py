@@ -1,4 +1,4 @@
-"""Members of a wire request that select a model, besides the `model` that the request is for. Pure; all dialects at once.
+"""Finds members of a wire request that select a model, besides its own `model`. One search for all dialects. Pure.
 
 Providers add such members faster than any list of them can follow (OpenRouter's `models`, Anthropic's `fallbacks`, tools
 that run a model of their own), and a gateway passes on members that it does not know. So names are recognised by their
@@ -58,12 +58,12 @@ def find_model_members(body: JsonObject) -> list[ModelMember]:
 
 
 def find_tool_models(tools: list[JsonValue], path: str = "tools") -> list[ModelMember]:
-    """The same for tools that stand alone, such as those that a conversation has kept."""
+    """Members that select a model in a list of tools, such as those that a conversation has stored."""
     return _walk(deque([(tools, path, "tool")]))
 
 
 def find_item_models(items: list[JsonValue], path: str = "input") -> list[ModelMember]:
-    """The same for items of a conversation, which may declare tools."""
+    """Members that select a model in items of a conversation, which may declare tools."""
     return _walk(deque([(items, path, "conversation")]))
 
 
@@ -76,7 +76,7 @@ def _is_choice_of_provider(name: str, value: JsonValue, body: JsonObject) -> boo
 
 
 def _walk(pending: "deque[tuple[JsonValue, str, _Kind]]") -> list[ModelMember]:
-    """Without recursion: the body is a stranger's, and may be nested as deeply as the parser allows."""
+    """Without recursion: the body is untrusted, and may be nested as deeply as the parser allows."""
     found: list[ModelMember] = []
     while pending:
         value, path, kind = pending.popleft()
@@ -99,7 +99,7 @@ def _walk(pending: "deque[tuple[JsonValue, str, _Kind]]") -> list[ModelMember]:
 
 
 def _kind_below(name: str, member: JsonValue, holder: JsonObject, kind: _Kind) -> "_Kind | Literal['choice'] | None":
-    """What a member is to be searched for: None for nothing, `choice` where it leaves the choice to the provider."""
+    """How to search a member: None for not at all, `choice` if it leaves the choice to the provider."""
     if name == "tools" and isinstance(member, list):
         return "tool"
     if kind == "conversation":
@@ -137,5 +137,5 @@ def _lacks_model(value: JsonObject, kind: _Kind) -> bool:
 
 
 def _folded(name: str) -> str:
-    """A name in the form in which all spellings of it are the same: some providers read names in any case."""
+    """A name without case, underscores and hyphens: some providers accept any of these spellings."""
     return name.casefold().replace("_", "").replace("-", "")

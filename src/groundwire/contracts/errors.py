@@ -226,10 +226,14 @@ class StoreUnavailable(StoreError):
 
 
 class RunExists(StoreError):
+    """A run of that id was created before, and ids are never reused."""
+
     code = "run_exists"
 
 
 class RunOvertaken(StoreError):
+    """Another caller or process continued the run, so this one must not write to it any more."""
+
     code = "run_overtaken"
 
 
@@ -248,6 +252,8 @@ class AlreadyDecided(NotFound):
 
 
 class RunInProgress(GroundwireError):
+    """Another execution holds the run, or approvals that it waits for are pending."""
+
     code = "run_in_progress"
     retryable = True
 
@@ -297,6 +303,8 @@ class NotAllowed(AccessError):
 
 
 class SelfApproval(NotAllowed):
+    """The key that made a call tried to approve it, and `[approvals]` does not allow that."""
+
     code = "self_approval"
 
 

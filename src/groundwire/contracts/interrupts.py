@@ -1,4 +1,4 @@
-"""Tells a signal to the process, such as Ctrl-C, from an exception of the same type that called code raised itself.
+"""Distinguishes a signal to the process, such as Ctrl-C, from an exception of the same type that called code raised.
 
 Code that is not ours is called behind an `except BaseException`: its `SystemExit` or `KeyboardInterrupt` is a failure of
 that code and must not end the process. A real Ctrl-C must.
@@ -17,8 +17,8 @@ _RAISES = frozenset(dis.opmap[name] for name in ("RAISE_VARARGS", "RERAISE"))
 def is_from_signal(error: BaseException) -> bool:
     """Whether a signal handler of this process raised `error`, or an exception that `error` replaced.
 
-    An `Exception` never counts: whoever replaces an interrupt with one has handled it. Python runs signal handlers in the
-    main thread only, on top of whatever runs there.
+    An `Exception` never counts: code that replaces an interrupt with one has handled it. Python runs signal handlers in
+    the main thread only, on top of the frame that runs there.
     """
     if isinstance(error, Exception) or threading.current_thread() is not threading.main_thread():
         return False

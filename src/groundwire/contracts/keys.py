@@ -21,9 +21,9 @@ SCOPES: dict[Scope, str] = {
     "admin": "all of these, and whatever else concerns the server itself",
 }
 _CONTAINED: dict[Scope, Scope] = {"view": "api", "decide": "api"}
-"""Scopes that come with a wider one."""
+"""Scopes that a wider one contains."""
 LOCAL = "local"
-"""Stands for the one person who uses a server that has no keys."""
+"""The name of every caller of a server without keys."""
 ApprovalMode: TypeAlias = Literal["answer", "pause"]
 """What a call of a server tool does that needs an approval: it is refused with a text for the model, or its run pauses."""
 Unit: TypeAlias = Literal["requests", "tokens", "money"]
@@ -86,7 +86,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     key_id: str
     """Empty on a server without keys. Two keys of one name are different keys: compare ids, show names."""
     name: str = LOCAL
-    """Under which decisions are recorded."""
+    """The name under which decisions are recorded."""
     scopes: frozenset[Scope]
     models: tuple[str, ...] = EVERYTHING
     tools: tuple[str, ...] = EVERYTHING
@@ -96,7 +96,7 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def owner_id(self) -> str:
-        """To whom a call belongs that this caller makes: the key, or `local` on a server without keys."""
+        """The owner of calls that this caller makes: the id of the key, or `local` on a server without keys."""
         return self.key_id or LOCAL
 
     def has_scope(self, scope: Scope) -> bool:

@@ -1,4 +1,4 @@
-"""Text without secrets: the one place that knows what a key looks like. Pure.
+"""Hides secrets in texts: the one place that knows what a key looks like. Pure.
 
 Used wherever text leaves through an error, a log line, a span or a stored failure. It hides what has the form of a
 credential, and the secrets that it is given; anything that merely could be one stays, or no error could name an id.
@@ -14,9 +14,9 @@ _LEAST_CHARS = 6
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 """Names of environment variables that hold secrets."""
 
-# Each has a least length, so that a word with the same
-# beginning, such as `sk-learn`, stays. What may begin anywhere and has to end in something (tokens with dots, addresses)
-# has a greatest one, too, or a long text would take the square of its length in time.
+# Each has a least length, so that a word with the same beginning, such as `sk-learn`, stays. What may begin anywhere and
+# has to end in something (tokens with dots, addresses) has a greatest one, too: otherwise matching a long text would take
+# time quadratic in its length.
 _PREFIXES = {
     "sk-": r"[\w\-]{16,}", "sk_live_": r"\w{16,}", "sk_test_": r"\w{16,}", "rk_live_": r"\w{16,}", "csk-": r"\w{20,}",
     "AIza": r"[\w\-]{30,}", "ya29.": r"[\w\-.]{20,}", "AKIA": "[0-9A-Z]{16}", "ASIA": "[0-9A-Z]{16}",
@@ -51,11 +51,11 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     (("api", "authorization", "token", "secret", "password"), _HEADER, rf"\1{HIDDEN}"),
     (("=",), _PARAMETER, rf"\1{HIDDEN}"),
 )
-"""Each with texts of which one must be there, in lower case: to look for them is some thirty times faster."""
+"""Patterns, each with texts of which one must occur, in lower case: searching for these is some thirty times faster."""
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text with `[hidden]` in place of each of these secrets, and of all that looks like a credential."""
+    """Return the text with `[hidden]` in place of each of these secrets, and of everything that looks like a credential."""
     for secret in secrets:
         if len(secret) >= _LEAST_CHARS:
             text = text.replace(secret, HIDDEN)
@@ -67,12 +67,12 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def redact_bytes(body: bytes, secrets: Iterable[str] = ()) -> bytes:
-    """The same for a body. Patterns take no quote and no backslash, so JSON stays JSON."""
+    """Redact a body. No pattern matches a quote or a backslash, so JSON stays JSON."""
     return redact(body.decode("utf-8", "surrogateescape"), secrets).encode("utf-8", "surrogateescape")
 
 
 def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The secrets that an environment holds, by the names of its variables; longer ones first."""
+    """Return the values of variables whose names say that they hold a secret; longer ones first."""
     found = {value.strip() for name, value in environ.items() if _SECRET_NAME.search(name)}
     long_enough = (value for value in found if len(value) >= _LEAST_CHARS)
     return tuple(sorted(long_enough, key=lambda value: (-len(value), value)))

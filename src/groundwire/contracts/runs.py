@@ -218,6 +218,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
         return bool(self.owner) and self.due_at > now
 
     def status(self, now: float) -> RunStatus:
+        """Where the run stands, which follows from its lease, its outcome and the time."""
         if self.is_held(now):
             return RunStatus.RUNNING
         if self.outcome == Outcome.AWAITING_APPROVAL:
@@ -228,8 +229,8 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
 class Appending(Struct, frozen=True, kw_only=True, gc=False):
     """New entries of a run, and its new head.
 
-    Applies only while the stored run has `run.entries` entries and belongs to `run.owner`. A head with an outcome gives
-    the run up: nobody owns it then. `waiting` are the approvals that it waits for.
+    Applies only while the stored run has `run.entries` entries and belongs to `run.owner`. A head with an outcome clears
+    the owner. `waiting` are the approvals that the run waits for.
     """
 
     run: Run

@@ -1,4 +1,4 @@
-"""How complex a JSON Schema may be: the limits that every schema from outside is held to before it is compiled."""
+"""Limits on the complexity of JSON Schemas, checked for every schema from outside before it is compiled."""
 
 from typing import Annotated
 

@@ -18,7 +18,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     """`[server]`. Sizes are bytes, times are seconds.
 
     `allowedHosts` are the names, besides localhost and 127.0.0.1, by which a server on a loopback address may be addressed.
-    `allowedOrigins` are origins, such as `http://localhost:3000`, whose pages may use the server besides its own.
+    `allowedOrigins` are origins, such as `http://localhost:3000`, whose pages may use the server as its own pages do.
     A conversation that is kept has at most `maxTurns`, changes of its tools included.
     With `keepSteps`, what clients drop of a model's step that called tools is kept until the results come.
     Conversations, steps and relayed calls that nobody came back for are removed after `retentionDays`; 0 keeps them.

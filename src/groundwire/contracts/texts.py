@@ -13,7 +13,7 @@ _BLANK_RANGES = (
     (0xFFA0, 0xFFA0),
     (0xE0100, 0xE01EF),
 )
-"""Fillers, joiners and variation selectors: Unicode counts them as letters or marks, but they are drawn as nothing."""
+"""Fillers, joiners and variation selectors: Unicode counts them as letters or marks, but they are invisible."""
 _BLANKS = frozenset(chr(code) for first, last in _BLANK_RANGES for code in range(first, last + 1))
 
 NAME_CHARS = 256
@@ -37,10 +37,10 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
-def visible(text: str) -> str:
-    """The text without characters that do not show, or that change how others show: zero-width, bidi, control.
+def remove_invisible(text: str) -> str:
+    """Return the text without characters that do not show, or that change how others show: zero-width, bidi, control.
 
-    For sentences on which a person relies. Line breaks and unusual spaces become a space.
+    For sentences by which a person decides. Line breaks and unusual spaces become a space.
     """
     if text.isascii() and text.isprintable():
         return text

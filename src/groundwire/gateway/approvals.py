@@ -1,4 +1,4 @@
-"""Approvals that the calls of a request wait for, as its client is told of them.
+"""Reports to a client which approvals the calls of its request wait for.
 
 In a header, in a member `groundwire` of the response body, and as a comment within a stream of events.
 """
@@ -16,7 +16,7 @@ from groundwire.contracts.results import ConfirmationNotice, decode_result
 from groundwire.runtime.clock import to_iso
 
 MEMBER = "groundwire"
-"""The member of a body that holds what is ours, in every dialect."""
+"""The member of a response body for what no dialect has a member for."""
 
 
 class PendingApproval(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -30,13 +30,13 @@ class PendingApproval(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def approvals_in(calls: list[CallRecord]) -> dict[str, str]:
-    """Approval ids with the id of the call that was refused for want of them, from the stored calls of a run."""
+    """Find approvals that the stored calls of a run requested: ids of approvals with those of their calls."""
     notices = [(decode_result(call.result).meta.confirmation, call.call_id) for call in calls]
     return {notice.id: call_id for notice, call_id in notices if isinstance(notice, ConfirmationNotice)}
 
 
 async def pending_approvals(store: Store, tenant: str, requested: Mapping[str, str]) -> tuple[PendingApproval, ...]:
-    """Those of the requested approvals (id → call id) that a later call of the same request has not used already."""
+    """Return those of the requested approvals (id → call id) that no later call of the same request has used."""
     found = []
     for approval_id, call_id in requested.items():
         row = await store.get_confirmation(tenant, approval_id)
@@ -50,7 +50,8 @@ async def pending_approvals(store: Store, tenant: str, requested: Mapping[str, s
     return tuple(found)
 
 
-def header_value(approvals: tuple[PendingApproval, ...]) -> str:
+def encode_header(approvals: tuple[PendingApproval, ...]) -> str:
+    """The value of the header: ids, separated by commas."""
     return ", ".join(approval.id for approval in approvals)
 
 

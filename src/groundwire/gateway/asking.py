@@ -19,7 +19,7 @@ from groundwire.contracts.keys import ApprovalMode, Caller, Held
 from groundwire.contracts.messages import ResultItem
 from groundwire.contracts.replies import Reply, ReplyEnded, ReplyFailed, ReplyStarted, ReplyTextDelta, WireWarning
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest, SendOptions
-from groundwire.gateway.approvals import PendingApproval, header_value, with_approvals
+from groundwire.gateway.approvals import PendingApproval, encode_header, with_approvals
 from groundwire.gateway.failing import failure_of, write_failure
 from groundwire.gateway.forwarding import Passage, pass_on
 from groundwire.gateway.governed import (
@@ -84,7 +84,7 @@ class Question(Struct, kw_only=True):
     reply_id: str = ""
     """Ours, where the answer can be asked for again."""
     is_background: bool = False
-    """Whether the caller asks for the answer later, by its id."""
+    """Whether the client fetches the response later, by its id."""
     governed: GovernedModel | None = None
     """Who answers instead of the model alone, where tools of ours are named."""
     heard: int = 0
@@ -94,7 +94,7 @@ class Question(Struct, kw_only=True):
 
     @property
     def approvals(self) -> tuple[PendingApproval, ...]:
-        """What calls of our tools wait for, once the answer is there."""
+        """The approvals that calls of server tools wait for; empty until the reply is complete."""
         return () if self.governed is None else self.governed.approvals
 
 
@@ -255,7 +255,7 @@ class ModelDoor:
         if reply.warnings or encoded.warnings:
             headers.append((WARNINGS_HEADER, warnings_text((*reply.warnings, *encoded.warnings))))
         if question.approvals:
-            headers.append((APPROVAL_HEADER, header_value(question.approvals)))
+            headers.append((APPROVAL_HEADER, encode_header(question.approvals)))
         written = dump(encoded.body)
         headers.append(overhead(question.watch))
         exchange.answer(200, headers, written)

@@ -1,7 +1,7 @@
-"""Responses that are ready later: stored as in progress, executed as runs, and completed when their run has ended.
+"""Background responses: stored as pending, executed as runs, and completed when their run has ended.
 
-The pending response names its run, so any process can complete it: the one that executed the run, or the one that is
-asked for the response. Whichever stores the completed body first has completed it.
+The pending response names its run, so any process can complete it: the one that executed the run, or the one that gets
+a request for the response. Of several that try, only the first one changes the stored response.
 """
 
 from msgspec import to_builtins
@@ -10,13 +10,12 @@ from groundwire.codecs.dialects import codec_of
 from groundwire.codecs.wire.json import dump
 from groundwire.contracts.canonical import JsonObject, parse_json
 from groundwire.contracts.errors import NotFound
-from groundwire.contracts.failures import Failure, FailureKind
 from groundwire.contracts.replies import Finish, FinishReason, Reply
 from groundwire.contracts.requests import Dialect, ModelRequest
 from groundwire.contracts.runs import Outcome, RunStatus
 from groundwire.gateway.approvals import MEMBER as EXTENSION
 from groundwire.gateway.approvals import PendingApproval, pending_approvals
-from groundwire.gateway.governed import answered_items, finish_of
+from groundwire.gateway.governed import NO_ANSWER, answered_items, finish_of
 from groundwire.gateway.services import Services
 from groundwire.runtime.runs.history import load_run
 from groundwire.runtime.runs.state import RunState
@@ -24,14 +23,13 @@ from groundwire.runtime.runs.state import RunState
 DIALECT: Dialect = "openai-responses"
 PENDING = ("queued", "in_progress")
 _TAKEN_OVER = ("status", "output", "usage", "incomplete_details", "error")
-"""What a pending response gets from its completed run; all else repeats the request, and stays."""
-_FAILED = Failure(kind=FailureKind.SERVER, message="The model did not answer.", status=502)
+"""Members that a completed run gives to a pending response; all others repeat the request and stay."""
 
 
-def pending_body(
+def mark_pending(
     body: JsonObject, run_id: str, approvals: tuple[PendingApproval, ...] = (), *, status: str = "in_progress"
 ) -> None:
-    """Turn an encoded response into one that is not ready."""
+    """Change an encoded response into one that waits for a run."""
     extension: JsonObject = {"runId": run_id}
     if approvals:
         extension["approvals"] = to_builtins(approvals)
@@ -40,12 +38,14 @@ def pending_body(
 
 
 class BackgroundResponses:
+    """Reads background responses, and completes those whose run has ended."""
+
     def __init__(self, services: Services) -> None:
         self._services = services
         self._codec = codec_of(DIALECT)
 
     async def current(self, tenant: str, response_id: str) -> bytes | None:
-        """The response as it is now; None if there is none of that id."""
+        """Return the response in its current state; None if it does not exist."""
         stored = await self._services.threads.response(tenant, response_id)
         if stored is None:
             return None
@@ -65,7 +65,7 @@ class BackgroundResponses:
         run_id, clock = run_of(body), self._services.clock
         try:
             state = await load_run(agent.runtime.store, clock, tenant, run_id)
-        except NotFound:  # the process was killed between the two, and nobody was told the response's id
+        except NotFound:  # the process was killed before it stored the run, so no client has the response's id
             body.update(status="failed", error={"code": "server_error", "message": "The response was never started."})
             return dump(body)
         status = state.run.status(clock.now())
@@ -75,7 +75,7 @@ class BackgroundResponses:
             if status is RunStatus.WAITING:
                 requested = {approval_id: call_id for call_id, approval_id in state.waiting.items()}
                 approvals = await pending_approvals(agent.runtime.store, tenant, requested)
-            pending_body(body, run_id, approvals, status="queued" if is_queued else "in_progress")
+            mark_pending(body, run_id, approvals, status="queued" if is_queued else "in_progress")
             return dump(body)
         reply = self._reply(state, response_id)
         encoded = self._codec.encode_response(reply, created=int(state.run.created_at)).body
@@ -83,7 +83,7 @@ class BackgroundResponses:
         if state.run.outcome == Outcome.CANCELLED:
             body["status"] = "cancelled"
         elif state.run.outcome == Outcome.PROVIDER_ERROR:
-            failure = state.failure or _FAILED
+            failure = state.failure or NO_ANSWER
             body.update(status="failed", error={"code": failure.code or "server_error", "message": failure.message})
         body[EXTENSION] = {"runId": run_id}
         completed = dump(body)
@@ -105,7 +105,7 @@ class BackgroundResponses:
         )
 
     async def _charge(self, state: RunState, reply: Reply) -> None:
-        """The key that sent the request is named by the run; its limits count what the answer took."""
+        """Count what the answer took on the limits of the key that sent the request, which the run names."""
         caller = await self._services.keys.find_caller(state.run.tenant, state.options.actor)
         if caller is not None:
             request = ModelRequest(model=state.options.model, items=tuple(state.items[: state.given]))
@@ -113,16 +113,17 @@ class BackgroundResponses:
 
 
 def run_of(body: JsonObject) -> str:
-    """The id of the run that a pending response waits for."""
+    """The id of the run that a pending response waits for; empty if it names none."""
     extension = body.get(EXTENSION)
     run_id = extension.get("runId") if isinstance(extension, dict) else None
     return run_id if isinstance(run_id, str) else ""
 
 
 def new_run_id(response_id: str) -> str:
-    """The run of a background response, which is named after it."""
+    """The id of the run of a background response, from which `response_of` gets the response's id."""
     return f"run_{response_id}"
 
 
 def response_of(run_id: str) -> str:
+    """The id of the background response that a run belongs to; empty for other runs."""
     return run_id.removeprefix("run_") if run_id.startswith("run_resp_") else ""

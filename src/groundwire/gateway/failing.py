@@ -48,7 +48,7 @@ class Refused(GroundwireError):
 
 
 def failure_of(error: GroundwireError) -> Failure:
-    """What a client is told of an error, without keys: also within a stream, where no later place looks at it."""
+    """The failure that a client gets for an error, without keys: within a stream, nothing hides them later."""
     failure = _failure_of(error)
     message = redact(failure.message)
     return failure if message == failure.message else replace(failure, message=message)

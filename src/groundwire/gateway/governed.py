@@ -57,6 +57,8 @@ TOOLS_HEADER = "x-groundwire-tools"
 APPROVALS_HEADER = "x-groundwire-approvals"
 MAX_PATTERNS = 1_000
 """Names and patterns of the server's tools that one request may have."""
+NO_ANSWER = Failure(kind=FailureKind.SERVER, message="The model did not answer.", status=502)
+"""The failure of a run that ended at its provider without saying why."""
 
 _OURS = "groundwire"
 _FINISHES = {
@@ -115,7 +117,7 @@ def patterns_in(request: ModelRequest) -> tuple[str, ...]:
 
 
 def checked_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
-    """The patterns, if they are few and short: each is compiled and compared with every tool."""
+    """Return the patterns, or raise WireError if they are many or long: each is compiled and compared with every tool."""
     if len(patterns) > MAX_PATTERNS:
         raise WireError(f"names {len(patterns)} tools or patterns; at most {MAX_PATTERNS} are allowed", path="tools")
     for pattern in patterns:
@@ -167,10 +169,7 @@ def check_names(tools: Sequence[DeclaredTool], ours: Iterable[ToolSpec]) -> None
 
 
 class GovernedModel:
-    """Answers one request. `items` are, when it is done, everything that was said and done.
-
-    `approvals` are then the approvals that calls wait for.
-    """
+    """Answers one request. When it is done, `items` has all messages and calls, and `approvals` what calls wait for."""
 
     def __init__(self, agent: Agent, governing: Governing) -> None:
         self._agent = agent
@@ -193,7 +192,7 @@ class GovernedModel:
             return Usage()
 
     async def submit(self, request: ModelRequest, run_id: str) -> None:
-        """Store the run, for a worker to execute it. A call that needs an approval pauses it."""
+        """Store a run for a worker to execute. A call that needs an approval pauses it."""
         options = {**self._options(request), "approvals": "pause"}
         await self._agent.submit(history=request.items, run_id=run_id, **options)
 
@@ -257,7 +256,7 @@ class GovernedModel:
             self._requested[event.confirmation_id] = event.call_id
 
     async def _find_approvals(self) -> None:
-        """Which approvals are still open. What a run did before it was resumed is not among its events."""
+        """Find which approvals are open. What a run did before it was resumed is not among its events."""
         store, governing = self._agent.runtime.store, self._governing
         if self._is_known:
             calls = await calls_of_run(store, governing.tenant, governing.session or self.run_id, self.run_id)
@@ -321,28 +320,31 @@ class GovernedModel:
         run_id: str,
     ) -> Reply:
         if outcome is Outcome.PROVIDER_ERROR:
-            unknown = Failure(kind=FailureKind.SERVER, message="The model did not answer.", status=502)
-            raise ProviderError(failure or unknown)
+            raise ProviderError(failure or NO_ANSWER)
         if outcome is Outcome.NO_TOOL_CALL:
             message = notice_for(outcome)
             raise ProviderError(Failure(kind=FailureKind.BAD_RESPONSE, message=message, status=502, code=outcome.value))
         clients = {tool.name for tool in request.tools if isinstance(tool, FunctionTool)}
-        items = [*shown] or ([Message(role="assistant", parts=(TextPart(text=text),))] if text else [])
-        if outcome is Outcome.CLIENT_CALLS:
-            items.extend(_open_calls(self.items, clients))
+        items = answered_items(self.items, outcome, text, clients, shown)
         return Reply(reply_id=run_id, model=request.model, items=tuple(items), finish=finish_of(outcome), usage=usage)
 
 
 def finish_of(outcome: Outcome) -> Finish:
+    """How a reply ends whose run ended so."""
     return Finish(reason=_FINISHES.get(outcome, FinishReason.END), raw=outcome.value)
 
 
-def answered_items(items: Sequence[Item], outcome: Outcome, text: str, clients: set[str]) -> list[Item]:
-    """What the caller is shown of a run that has ended: what the model said, and calls of the caller's own tools."""
-    shown: list[Item] = _words_in(items)
-    if not shown and text:
-        shown = [Message(role="assistant", parts=(TextPart(text=text),))]
-    return [*shown, *_open_calls(items, clients)] if outcome is Outcome.CLIENT_CALLS else shown
+def answered_items(
+    items: Sequence[Item], outcome: Outcome, text: str, clients: set[str], shown: Iterable[Item] | None = None
+) -> list[Item]:
+    """What the client gets of a run that has ended: messages of the model, and calls of the client's own tools.
+
+    The messages are those of `items`, or `shown` if a stream has sent them already, or else `text`.
+    """
+    messages: list[Item] = [*(_words_in(items) if shown is None else shown)]
+    if not messages and text:
+        messages = [Message(role="assistant", parts=(TextPart(text=text),))]
+    return [*messages, *_open_calls(items, clients)] if outcome is Outcome.CLIENT_CALLS else messages
 
 
 def _has_ended(run: RunState) -> bool:

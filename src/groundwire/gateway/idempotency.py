@@ -40,6 +40,7 @@ HOLD_SECONDS = 30
 WAIT_SECONDS = 2.0
 """How long a second request waits for the answer to the first."""
 _LARGE = 256 * 1024
+"""Bytes above which a body is compressed and hashed in a thread."""
 _PAUSE = 0.1
 _RETRY_SOON = 1.0
 _KEPT_HEADERS = ("content-type", "cache-control", "x-groundwire-warnings", APPROVAL_HEADER)
@@ -105,7 +106,7 @@ class _Keyed:
                 *headers_for(self._exchange, self._dialect)[1:],
                 *msgspec.json.decode(found.headers, type=Headers),
             ]
-            body = await _beside_the_loop(len(found.body), lambda: zlib.decompress(base64.b64decode(found.body)))
+            body = await _run_in_thread_if_large(len(found.body), lambda: zlib.decompress(base64.b64decode(found.body)))
             self._exchange.answer(found.status, [*headers, ("idempotent-replayed", "true")], body)
 
     async def _take(self, row: AnswerRow) -> AnswerRow | None:
@@ -126,7 +127,9 @@ class _Keyed:
             if not self._exchange.is_provisional and _is_final(recording, self._dialect):
                 headers = [(name, value) for name, value in recording.headers if name in _KEPT_HEADERS]
                 whole = recording.body
-                body = await _beside_the_loop(len(whole), lambda: base64.b64encode(zlib.compress(whole)).decode())
+                body = await _run_in_thread_if_large(
+                    len(whole), lambda: base64.b64encode(zlib.compress(whole)).decode()
+                )
                 written = msgspec.json.encode(headers).decode()
                 await self._answers.keep(
                     self._tenant, self._key, replace(row, status=recording.status, headers=written, body=body)
@@ -150,12 +153,12 @@ class _Keyed:
         asked = f"{self._exchange.path}\n{self._exchange.parameter('alt')}\n"
         asked += "".join(f"{name}: {value}\n" for name in _ASKING if (value := self._exchange.told(name)) is not None)
         digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass"))
-        await _beside_the_loop(len(body), lambda: digest.update(body))
+        await _run_in_thread_if_large(len(body), lambda: digest.update(body))
         return digest.hexdigest()
 
 
-async def _beside_the_loop(size: int, work: Callable[[], T]) -> T:
-    """Long texts are packed and hashed in a thread: for 16 MiB that takes half a second."""
+async def _run_in_thread_if_large(size: int, work: Callable[[], T]) -> T:
+    """Compressing or hashing 16 MiB takes half a second, in which the event loop would serve no other request."""
     return await asyncio.to_thread(work) if size > _LARGE else work()
 
 

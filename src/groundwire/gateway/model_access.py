@@ -1,6 +1,6 @@
-"""Which models a key may reach: by the model that a request is for, and by every other member that selects one.
+"""Checks that a request uses only models that its key allows: its own model, and every other member that selects one.
 
-A key without a limit of models is never looked at here beyond that.
+Requests of keys that allow every model are passed unchecked.
 """
 
 from collections.abc import Iterable
@@ -17,22 +17,22 @@ from groundwire.contracts.texts import NAME_CHARS
 from groundwire.providers.router import ModelRouter
 
 _PRESET = "@preset/"
-"""Behind a model's name at OpenRouter: settings that are stored there, which may name other models."""
+"""Follows a model's name at OpenRouter: names settings that are stored there, which may name other models."""
 _PREFIX = "models/"
 """How Gemini writes a model's name outside of a path."""
 
 
 def check_model(models: ModelRouter, caller: Caller, name: str) -> None:
-    """NotAllowed where the caller's key is for other models."""
+    """Raise NotAllowed if the caller's key is for other models."""
     if caller.models != EVERYTHING:
         _globs_for(caller, name).check_model(name, "/".join(models.locate(name)))
 
 
 def checked_body(models: ModelRouter, caller: Caller, body: bytes, path_model: str = "") -> bytes:
-    """The body, for use in place of the given one; NotAllowed if it selects a model that the key is not for.
+    """Return the body to use in place of the given one; raise NotAllowed if it selects a model that the key is not for.
 
-    It is written anew: of a member that stands twice, the provider might read the one that was not checked. The model
-    that the request is for is left to `check_model`.
+    It is encoded again: of a member that occurs twice, the provider might read the one that was not checked. The model that
+    the request is for is checked by `check_model`.
     """
     if caller.models == EVERYTHING:
         return body
@@ -47,7 +47,7 @@ def checked_body(models: ModelRouter, caller: Caller, body: bytes, path_model: s
 
 
 def check_request(models: ModelRouter, caller: Caller, request: ModelRequest) -> None:
-    """The same for what a conversation adds to a request: tools, and items that declare some."""
+    """Check what a conversation adds to a request: tools, and items that declare some. Raises NotAllowed."""
     if caller.models == EVERYTHING:
         return
     tools = [tool.value for tool in request.tools if isinstance(tool, NativeTool)]
@@ -75,7 +75,7 @@ def _check(models: ModelRouter, caller: Caller, asked: str, members: Iterable[Mo
 
 
 def _globs_for(caller: Caller, name: str) -> Caller:
-    """The caller with those of its globs that can mean such a name: a preset has to be meant, not merely matched."""
+    """The caller with those of its globs that apply to such a name: for a preset, only globs that name one."""
     if _PRESET not in name:
         return caller
     return replace(caller, models=tuple(glob for glob in caller.models if _PRESET in glob))

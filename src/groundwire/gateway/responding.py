@@ -16,7 +16,7 @@ from groundwire.contracts.replies import Reply
 from groundwire.contracts.requests import Dialect, FunctionTool, ModelRequest
 from groundwire.contracts.runs import Outcome
 from groundwire.gateway.asking import PathWish, Question
-from groundwire.gateway.background_responses import PENDING, BackgroundResponses, new_run_id, pending_body, run_of
+from groundwire.gateway.background_responses import PENDING, BackgroundResponses, mark_pending, new_run_id, run_of
 from groundwire.gateway.conversing import ConversationDoor, KeptQuestion, Wish, conversation_of
 from groundwire.gateway.failing import Refused
 from groundwire.gateway.governed import GovernedModel, Governing, finish_of
@@ -89,7 +89,7 @@ class ResponsesDoor(ConversationDoor):
             await super()._ask(exchange, question)
 
     async def _submit(self, exchange: Exchange, question: KeptQuestion) -> None:
-        """Store the response as pending and its run for a worker. The response first: without it nobody finds the run."""
+        """Store the response as pending and its run for a worker. The response first: without it, the run cannot be found."""
         services, caller = self._services, question.caller
         governed = question.governed
         if governed is None:
@@ -104,7 +104,7 @@ class ResponsesDoor(ConversationDoor):
         run_id = new_run_id(question.reply_id)
         nothing = Reply(reply_id=question.reply_id, model=question.request.model, finish=finish_of(Outcome.COMPLETED))
         body = self._codec.encode_response(nothing, request=question.shown, created=question.created).body
-        pending_body(body, run_id, status="queued")
+        mark_pending(body, run_id, status="queued")
         await self._keep(question, dump(body).decode(), ())
         await governed.submit(question.request, run_id)
         exchange.answer(200, headers_for(exchange, _DIALECT), dump(body))
@@ -112,11 +112,11 @@ class ResponsesDoor(ConversationDoor):
     async def _end(self, question: Question, reply: Reply, body: JsonObject | None) -> None:
         """A run that paused for an approval completes the response later, when it has ended."""
         if reply.finish.raw == Outcome.AWAITING_APPROVAL and isinstance(question, KeptQuestion):
-            if body is None:  # the stream has said that it waits; whoever asks for the response gets the end
+            if body is None:  # the end of a stream, which has reported the wait; the stored response is completed later
                 body = self._codec.encode_response(reply, request=question.shown, created=question.created).body
             governed = question.governed
             if governed is not None:
-                pending_body(body, governed.run_id, governed.approvals)
+                mark_pending(body, governed.run_id, governed.approvals)
         await super()._end(question, reply, body)
 
 
@@ -136,6 +136,7 @@ class StoredResponses:
         await self._act(exchange, self._services.threads.forget)
 
     async def cancel(self, exchange: Exchange) -> None:
+        """Cancel a response that is not ready, and answer with it; one that is ready is answered unchanged."""
         await self._act(exchange, self._cancel)
 
     async def _cancel(self, tenant: str, response_id: str) -> bytes | None:

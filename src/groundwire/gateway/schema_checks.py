@@ -1,4 +1,4 @@
-"""Schemas that clients send, held to limits before anything is done with them: of tools, and of answers."""
+"""Checks the schemas that clients send, of tools and of answers, against the limits before they are used."""
 
 import orjson
 
@@ -11,6 +11,7 @@ from groundwire.registry.schema_bounds import measure_schema
 
 _BOUNDED = "bounded"
 _REMEMBERED = 256
+"""Schemas of answers that are not measured again."""
 
 
 class SchemaChecks:
@@ -22,7 +23,7 @@ class SchemaChecks:
         self._outputs: dict[bytes, None] = {}
 
     def check(self, request: ModelRequest) -> None:
-        """Raises SchemaTooComplex, with the place of the schema as its `path`."""
+        """Raise SchemaTooComplex if a schema exceeds a limit, with its place in the request as `path`."""
         tools = request.tools
         if tools and self._cache.recall(tools, _BOUNDED) is None and self.measure_tools(tools) <= MAX_BYTES:
             self._cache.once(tools, _BOUNDED, lambda: True)
@@ -30,7 +31,7 @@ class SchemaChecks:
             self._check_output(request.output.schema)
 
     def measure_tools(self, tools: tuple[DeclaredTool, ...]) -> int:
-        """Measure the parameters of each tool; returns their size in bytes."""
+        """Measure the parameters of each tool, and return their size in bytes. Raises SchemaTooComplex."""
         size = 0
         for place, tool in enumerate(tools):
             if type(tool) is FunctionTool and isinstance(tool.parameters, dict):

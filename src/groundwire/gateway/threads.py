@@ -140,7 +140,7 @@ class Threads:
     async def complete(
         self, tenant: str, response_id: str, pending: bytes, completed: bytes, items: tuple[Item, ...]
     ) -> bool:
-        """Replace a pending response, and add what was answered to its turn. False if it is not pending any more."""
+        """Replace a pending response, and add the answer to its turn. False if it is not pending any more."""
         found = await self._tables.response(tenant, response_id)
         if found is None or found.response.encode() != pending:
             return False

@@ -1,4 +1,4 @@
-"""Everything that is used of DBOS beside its public API, and why. No other module names a private part of it.
+"""Everything that is used of DBOS beyond its public API, and why. No other module names a private part of it.
 
 `tests/jobs/test_dbos_internals.py` compares these names and signatures with the installed release, and
 `check_release` refuses a release that was not compared.
@@ -23,6 +23,7 @@ RELEASE = "3.4"
 """The minor release that the contract tests were run against; `pyproject.toml` allows its patch releases."""
 
 STOP_SECONDS = 10.0
+"""How long to wait for each thread that may be claiming a job."""
 
 
 def check_release() -> None:
@@ -71,7 +72,7 @@ def poll_adaptively(instance: DBOS, polling: AdaptivePolling) -> None:
 
 
 def stop_claiming(instance: DBOS, queues: Iterable[str]) -> None:
-    """Return when this process claims nothing more from these queues. Runs that were claimed go on.
+    """Stop claiming from these queues, and return when that is done. Runs that were claimed continue.
 
     The public `DBOS.destroy` stops claiming too, but in the same step it ends what a run needs to record its outcome.
     """
@@ -88,8 +89,8 @@ def stop_claiming(instance: DBOS, queues: Iterable[str]) -> None:
 
 
 def wait_for_runs(instance: DBOS) -> None:
-    """Return when every run that was claimed has ended and its outcome is recorded.
+    """Wait until every run that was claimed has ended and its outcome is recorded.
 
-    The public `DBOS.destroy(workflow_completion_timeout_sec=…)` waits in whole seconds and goes on when they are over.
+    The public `DBOS.destroy(workflow_completion_timeout_sec=…)` waits for whole seconds, and then continues in any case.
     """
     instance._executor.shutdown(wait=True)  # noqa: SLF001

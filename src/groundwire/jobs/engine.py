@@ -118,7 +118,7 @@ class Engine:
         self._expect()
 
     def withdraw(self, job_id: str, run: int) -> None:
-        """Keep a run from being handed out. If that fails, or comes too late, the run finds it out by the job's row."""
+        """Keep a run from being handed out. If that fails or comes too late, the run sees in the job's row that it is void."""
         with suppress(sa.exc.DBAPIError):
             self._client.cancel_workflow(_workflow(job_id, run))
 
@@ -152,7 +152,7 @@ class Engine:
         """Return when no run will be handed out here any more, so that what is given back goes to others."""
         if self._instance is not None:
             self._is_stopping = True
-            logging.getLogger("dbos").setLevel(logging.CRITICAL)  # a database that is away is not its error to report
+            logging.getLogger("dbos").setLevel(logging.CRITICAL)  # an unreachable database is reported by the worker
             dbos_internals.stop_claiming(self._instance, self._queues)
 
     def stop(self) -> None:
@@ -198,7 +198,7 @@ class Engine:
         )
 
     def _check_owner(self, workflow_id: str, worker: str) -> None:
-        """Raise RunNotRecorded if the run is another's now: DBOS would keep its thread until the other one has ended it."""
+        """Raise RunNotRecorded if another worker has the run now: DBOS would keep this thread until that one has ended it."""
         try:
             is_owner = bool(self._begun(workflow_ids=[workflow_id], executor_id=worker))
         except sa.exc.DBAPIError as error:
@@ -218,7 +218,7 @@ class Engine:
             "executor_id": worker,
             "log_level": "ERROR",
             "use_listen_notify": False,
-            "notification_listener_polling_interval_sec": 0.05,  # nothing listens; it only decides how soon it stops
+            "notification_listener_polling_interval_sec": 0.05,  # nothing listens; the interval decides how soon the listener stops
             "run_migrations": False,
         }
 

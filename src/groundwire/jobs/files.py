@@ -8,15 +8,15 @@ from groundwire.database_files import DatabaseFiles
 
 
 class FileGuard:
-    """Checks the files each time a connection is made or taken from the pool, whoever does that."""
+    """Checks the files each time that a connection is opened or taken from the pool, also by DBOS."""
 
     def __init__(self, pool: sa.Engine, file: str) -> None:
         self._files = DatabaseFiles(file)
-        sa.event.listen(pool, "do_connect", lambda *_: self.check())  # to connect would create another database
+        sa.event.listen(pool, "do_connect", lambda *_: self.check())  # connecting would create another database
         sa.event.listen(pool, "checkout", lambda *_: self.check())
 
     def remember(self) -> None:
-        """To be called when the tables are there."""
+        """Take the files that are there now as the database's own. Call this when the tables exist."""
         self._files.remember()
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""How often a worker polls the database for work: often while work is expected, rarely while idle."""
+"""Polls for work often while some is expected, and rarely while idle."""
 
 import time
 from collections.abc import Callable

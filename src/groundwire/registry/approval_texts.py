@@ -1,7 +1,7 @@
 """`approvalText`: the template of the sentence that a person reads before deciding on a call.
 
 Literal text with the names of arguments in braces: `Refund {cents} cents of order {order}`. A double brace is a brace.
-Who fills in values is `runtime.policies.confirmation`.
+`runtime.policies.confirmation` fills in the values.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from groundwire.contracts.tools import ToolSpec
 from groundwire.registry.validators import declared_arguments
 
 MAX_CHARS = 500
+"""Characters of a template."""
 
 
 def parse_approval_text(template: str) -> tuple[tuple[str, str], ...]:

@@ -33,7 +33,7 @@ class Source(Protocol):
 class Tool:
     """One tool: a spec for the model, and a handler for the runtime unless the client executes it.
 
-    Raises RegistryError for what cannot be a tool; `schema_limits` are what its schemas are held to.
+    Raises RegistryError if the options do not make a tool, and SchemaTooComplex if a schema exceeds `schema_limits`.
     """
 
     tool_id: str

@@ -44,7 +44,7 @@ def normalise(data: bytes) -> bytes:
 
 
 def leads_outside(path: Path, folder: Path) -> bool:
-    """Whether a file is a link to something that is not in the folder: whoever has the folder would not have it."""
+    """Whether a file is a link out of the folder, whose target a copy of the folder would not contain."""
     return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
 
 

@@ -22,10 +22,10 @@ def is_plain(name: str) -> bool:
 
 
 def name_fault(name: object) -> str:
-    """What is wrong with a name; empty if it can be shown, looked up and told from others.
+    """What is wrong with a name; empty if it can be shown, looked up and distinguished from others.
 
-    Clients and other servers bring names that we did not choose. A name is never a path, and letters of several scripts
-    make names that look alike and are not.
+    Clients and other servers bring names that we did not choose. A name must not be a path, and must not mix scripts whose
+    letters look alike.
     """
     if not isinstance(name, str):
         return f"A tool's name is a text, not {type(name).__name__}."
@@ -50,7 +50,7 @@ def _plain_form(name: str) -> str:
 
 
 def _scripts_of(name: str) -> set[str]:
-    """The scripts of its letters. Python knows none, but the name of each letter begins with its script."""
+    """The scripts of its letters. Python does not expose them, but the Unicode name of a letter begins with its script."""
     return {unicodedata.name(letter, "UNKNOWN").partition(" ")[0] for letter in name if letter.isalpha()}
 
 

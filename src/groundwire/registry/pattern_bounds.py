@@ -1,7 +1,7 @@
-"""How much work a regular expression can be, found without compiling it.
+"""Measures how much work a regular expression can make, without compiling it.
 
-Patterns run on an engine that reads a text once and follows all the ways to match at the same time. Its work per
-character is the number of ways that can be alive at once, so that number is what is bounded. Knows nothing of schemas.
+Patterns run on an engine that reads a text once and follows all ways to match at the same time. Its work per character
+is the number of ways that can be alive at once, so that number is bounded. Knows nothing of schemas.
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 UNBOUNDED = 1 << 40
 MAX_ATOMS = 20_000
-"""Atoms of one pattern, repetitions written out, beyond which it is not looked at further."""
+"""Atoms of one pattern, repetitions written out, beyond which it is not measured further."""
 
 MAX_LOOKAHEADS = 16
 _LOOKAHEADS = ("(?=", "(?!")
@@ -53,8 +53,8 @@ class _Piece:
 
 
 def measure_pattern(pattern: str) -> PatternCost:
-    """Measure a pattern; raises NeedsBacktracking or TooManyAtoms. What is not a valid pattern gets some measure."""
-    whole = _Reader(pattern).read()
+    """Measure a pattern; raises NeedsBacktracking or TooManyAtoms. Validity is not checked: compiling does that."""
+    whole = _PatternReader(pattern).read()
     if not whole.anchored:  # a match may begin at any character, so every atom may be tried at any
         return PatternCost(len(whole.places) + 1, whole.states)
     events = sorted([(first, 1) for first, _ in whole.places] + [(last + 1, -1) for _, last in whole.places])
@@ -68,7 +68,7 @@ def measure_pattern(pattern: str) -> PatternCost:
 def split_lookaheads(pattern: str) -> tuple[list[tuple[bool, str]], str]:
     """Take the look-aheads off the start of a pattern: `^(?=A)(?!B)C` is `^A`, not `^B`, and `^C`.
 
-    Returns each with whether it must match, and the rest. What has none there is returned as it was.
+    Returns each with whether it must match, and the rest of the pattern. A pattern without any is returned unchanged.
     """
     found: list[tuple[bool, str]] = []
     rest = pattern.removeprefix("^")
@@ -93,7 +93,7 @@ def _has_alternatives(pattern: str) -> bool:
 
 
 def _end_of_group(text: str) -> int | None:
-    """Where the group ends with which the text begins."""
+    """Where the group at the start of the text ends; None if it is not closed."""
     depth = place = 0
     for sign in _signs(text):
         depth += (sign == "(") - (sign == ")")
@@ -104,11 +104,11 @@ def _end_of_group(text: str) -> int | None:
 
 
 def _signs(pattern: str) -> list[str]:
-    """The pattern in signs: an escape and a whole class are one each."""
+    """The pattern as a list of signs: an escape is one, and so is a whole class."""
     return re.findall(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", pattern, re.DOTALL)
 
 
-class _Reader:
+class _PatternReader:
     """A recursive descent over the pattern."""
 
     def __init__(self, pattern: str) -> None:

@@ -22,7 +22,13 @@ from groundwire.registry.pattern_bounds import (
     split_lookaheads,
 )
 from groundwire.registry.schema_graph import GraphTooLarge, SchemaGraph
-from groundwire.registry.schema_reach import Rate, Reaches, ReachTooLarge, loops_in_place, recursive_references
+from groundwire.registry.schema_reach import (
+    EvaluationRate,
+    Reaches,
+    ReachTooLarge,
+    find_recursive_references,
+    has_loop_in_place,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +58,16 @@ class SchemaAnalysis:
     measures: SchemaMeasures
     graph: SchemaGraph
     recursive: frozenset[tuple[int, str]]
-    rates: dict[int, Rate]
+    rates: dict[int, EvaluationRate]
 
 
 def measure_schema(schema: dict[str, Any], *, of: str, limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS) -> SchemaMeasures:
-    """Measure a schema that is JSON. Raises SchemaTooComplex where it exceeds a limit; `of` names what has it."""
+    """Measure a schema that is JSON. Raises SchemaTooComplex if it exceeds a limit; `of` names its owner in the message."""
     return analyse_schema(schema, of=of, limits=limits).measures
 
 
 def analyse_schema(schema: dict[str, Any], *, of: str, limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS) -> SchemaAnalysis:
-    """The same, with what the measures were found by."""
+    """Measure a schema as `measure_schema` does, and return its graph and the costs of its recursive definitions too."""
 
     def hold(measure: str, value: int, limit: int) -> None:
         if value > limit:
@@ -74,9 +80,9 @@ def analyse_schema(schema: dict[str, Any], *, of: str, limits: SchemaLimits = DE
     try:
         graph = SchemaGraph(schema, max_subschemas=limits.max_subschemas, max_references=limits.max_references)
         patterns = _patterns_of(graph, of, limits)
-        recursive = recursive_references(graph)
+        recursive = find_recursive_references(graph)
         if recursive:
-            hold("referenceLoops", int(loops_in_place(graph)), 0)
+            hold("referenceLoops", int(has_loop_in_place(graph)), 0)
             hold("embeddedResources", len(graph.document.resources) - 1, 0)
         reaches = Reaches(graph, recursive, patterns, limits.max_evaluations)
     except (GraphTooLarge, ReachTooLarge) as error:
@@ -119,6 +125,7 @@ def _size_of(schema: dict[str, Any]) -> int:
 
 
 _ORJSON_DEPTH = 250
+"""Levels of nesting that orjson can write."""
 _HINTS = {
     "evaluations": "Alternatives within alternatives multiply: give them fewer branches, or refer to one definition.",
     "referenceLoops": "A $ref must not lead back to itself for the same value, only for a part of it.",

@@ -48,12 +48,12 @@ class Subschema:
         self.keys: Sequence[int] = ()
 
     def below(self) -> Iterable[int]:
-        """Those that apply to parts of the value."""
+        """Return the subschemas that apply to parts of the value."""
         others = (self.other_names, self.any_names, self.other_items, self.any_items, self.keys)
         return [*self.names.values(), *self.items.values(), *chain.from_iterable(others)]
 
     def in_place(self) -> Iterable[int]:
-        """Those that apply to the same value."""
+        """Return the subschemas that apply to the same value."""
         return [number for _, number in (*self.parts, *self.references)]
 
 
@@ -80,9 +80,6 @@ class SchemaGraph:
         while read < len(self.subschemas):  # which grows as it is read
             self._read(self.subschemas[read])
             read += 1
-
-    def number_of(self, source: dict[str, Any]) -> int:
-        return self._numbers[id(source)]
 
     def _number(self, value: Any) -> int:
         number = self._numbers.get(id(value))
@@ -135,8 +132,8 @@ class SchemaGraph:
         return [self._number(each) for each in values if isinstance(each, dict)]
 
 
-def components(subschemas: list[Subschema], edges: Callable[[Subschema], Iterable[int]]) -> list[list[int]]:
-    """The strongly connected components (Tarjan), each after all those that it leads to.
+def find_components(subschemas: list[Subschema], edges: Callable[[Subschema], Iterable[int]]) -> list[list[int]]:
+    """Return the strongly connected components (Tarjan), each after all those that it leads to.
 
     Several numbers in one, or one that leads to itself, are a cycle. With a stack of its own: a chain of references
     can be as long as the schema has subschemas.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from groundwire.registry.pattern_bounds import PatternCost
-from groundwire.registry.schema_graph import APPLICATORS, SchemaGraph, Subschema, components, parts_of
+from groundwire.registry.schema_graph import APPLICATORS, SchemaGraph, Subschema, find_components, parts_of
 
 # Costs of keywords, in evaluations of a plain subschema, which takes 5 to 10 ns (measured with jsonschema-rs 0.60).
 _CONTAINER = 16  # comparing with one object or array of an enum
@@ -22,17 +22,19 @@ _HASHED = 50  # uniqueItems, for each node below the array
 _UNEVALUATED = 6  # building the set of evaluated names or items
 _PATTERN = 3  # starting the pattern engine
 _SEARCHED = 40
+"""Names of an object schema up to which they are searched one by one, and beyond which they are hashed."""
 DEEP = 1 << 20
+"""As the `depth` of a reach: all levels below."""
 _COSTLY = APPLICATORS | {
     "enum", "const", "multipleOf", "pattern", "uniqueItems", "required", "dependentRequired",
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
 }  # fmt: skip
 _UNEVALUATED_KEYWORDS = ("unevaluatedProperties", "unevaluatedItems")
 _EVALUATED_FIRST = frozenset({"allOf", "anyOf", "oneOf", "if"})
-"""Of these, what they have evaluated counts only where they are valid, so they are evaluated once more to know."""
+"""What these have evaluated counts only where they are valid, so they are evaluated once more to find that out."""
 
 
-class Reach:
+class SubschemaReach:
     """Evaluations of one node (`here`), and of its parts.
 
     `other_names` is for a member of any name, and `names` what a certain one gets besides; items likewise. `keys` is
@@ -48,7 +50,7 @@ class Reach:
         self.names: dict[str, int] = {}
         self.items: dict[int, int] = {}
 
-    def add(self, other: "Reach") -> int:
+    def add(self, other: "SubschemaReach") -> int:
         """Count what is applied to the same value; returns how many properties had to be carried over."""
         self.here += other.here
         self.keys += other.keys
@@ -71,7 +73,7 @@ class Reach:
         return max(self.here, self.most_below())
 
 
-class Rate(NamedTuple):
+class EvaluationRate(NamedTuple):
     """The most that one application of a subschema evaluates: of the value itself, and of each node below it.
 
     It reaches `depth` levels below; DEEP is all of them.
@@ -83,10 +85,11 @@ class Rate(NamedTuple):
 
     @property
     def most(self) -> int:
+        """The most evaluations of one node, here or below."""
         return max(self.here, self.below)
 
 
-_LEAF = Reach()
+_LEAF = SubschemaReach()
 _LEAF.here = 1
 
 
@@ -115,8 +118,8 @@ class Reaches:
         self._patterns = patterns
         self._limit = limit
         self._carried = 0
-        self._reach: dict[int, Reach] = {}
-        self._marking: dict[int, Reach] = {}
+        self._reach: dict[int, SubschemaReach] = {}
+        self._marking: dict[int, SubschemaReach] = {}
         self._most: dict[int, int] = {}
         marked = _marked(graph)
         for number in self._order():
@@ -128,20 +131,20 @@ class Reaches:
             if most > limit:
                 raise ReachTooLarge("evaluations", most, limit)
 
-    def rate_of(self, number: int) -> Rate:
+    def rate_of(self, number: int) -> EvaluationRate:
         """What one application of a subschema costs."""
-        whole = Reach()
+        whole = SubschemaReach()
         whole.add(self._reach[number])
         if number in self._marking:
             whole.add(self._marking[number])
-        return Rate(whole.here, whole.most_below(), whole.depth)
+        return EvaluationRate(whole.here, whole.most_below(), whole.depth)
 
     def _order(self) -> Iterator[int]:
-        """Those first that others lead to."""
+        """Numbers of the subschemas, each after those that it leads to."""
         subschemas = self._graph.subschemas
         if not any(node.references for node in subschemas):  # a tree, numbered from its root
             return iter(range(len(subschemas) - 1, -1, -1))
-        return (number for component in components(subschemas, self._edges) for number in component)
+        return (number for component in find_components(subschemas, self._edges) for number in component)
 
     def _edges(self, node: Subschema) -> Iterable[int]:
         return [*node.below(), *(number for _, number in node.parts), *self._followed(node)]
@@ -149,7 +152,7 @@ class Reaches:
     def _followed(self, node: Subschema) -> list[int]:
         return [number for keyword, number in node.references if (node.index, keyword) not in self._cut]
 
-    def _evaluate(self, node: Subschema) -> Reach:
+    def _evaluate(self, node: Subschema) -> SubschemaReach:
         if _COSTLY.isdisjoint(node.source):  # as most are
             return _LEAF
         reach = self._own(node)
@@ -162,9 +165,9 @@ class Reaches:
             self._add(reach, self._marking[node.index])
         return reach
 
-    def _mark(self, node: Subschema) -> Reach:
+    def _mark(self, node: Subschema) -> SubschemaReach:
         """What it takes to know which members and items a subschema has evaluated."""
-        reach = Reach()
+        reach = SubschemaReach()
         reach.here = 2
         reach.other_names = 1 + sum(self._most[number] for number in node.any_names)
         reach.other_items = 1 + sum(self._most[number] for number in node.any_items)
@@ -179,16 +182,16 @@ class Reaches:
             self._add(reach, self._marking[number])
         return reach
 
-    def _add(self, reach: Reach, other: Reach) -> None:
+    def _add(self, reach: SubschemaReach, other: SubschemaReach) -> None:
         self._carried += reach.add(other)
         if self._carried > self.MAX_CARRIED:
             raise ReachTooLarge("carriedProperties", self._carried, self.MAX_CARRIED)
         if reach.here > self._limit:
             raise ReachTooLarge("evaluations", reach.here, self._limit)
 
-    def _own(self, node: Subschema) -> Reach:
+    def _own(self, node: Subschema) -> SubschemaReach:
         """What the keywords of one subschema cost, and what they apply to the parts of a value."""
-        source, most, reach = node.source, self._most, Reach()
+        source, most, reach = node.source, self._most, SubschemaReach()
         reach.here = 1 + _own_cost(source)
         if isinstance(pattern := source.get("pattern"), str):
             reach.here += _PATTERN + self._patterns[pattern].threads
@@ -212,19 +215,19 @@ class Reaches:
             reach.depth = max(reach.depth, 1 + deepest)
         return reach
 
-    def _count_name_patterns(self, node: Subschema, reach: Reach) -> None:
+    def _count_name_patterns(self, node: Subschema, reach: SubschemaReach) -> None:
         """Every name is compared with every pattern, whether or not it matches."""
         if isinstance(patterns := node.source.get("patternProperties"), dict):
             reach.other_names += _PATTERN * len(patterns)
             reach.keys += sum(self._patterns[pattern].threads for pattern in patterns)
 
 
-def recursive_references(graph: SchemaGraph) -> frozenset[tuple[int, str]]:
-    """The references to what leads back to itself: (number of the subschema that refers, keyword)."""
+def find_recursive_references(graph: SchemaGraph) -> frozenset[tuple[int, str]]:
+    """Find references to what leads back to itself, as (number of the referring subschema, keyword)."""
     if not any(node.references for node in graph.subschemas):
         return frozenset()
     recursive: set[int] = set()
-    for component in components(graph.subschemas, _all_edges):
+    for component in find_components(graph.subschemas, _all_edges):
         if len(component) > 1 or component[0] in _all_edges(graph.subschemas[component[0]]):
             recursive.update(component)
     return frozenset(
@@ -232,9 +235,9 @@ def recursive_references(graph: SchemaGraph) -> frozenset[tuple[int, str]]:
     )
 
 
-def loops_in_place(graph: SchemaGraph) -> bool:
+def has_loop_in_place(graph: SchemaGraph) -> bool:
     """Whether a reference leads back to itself for the same value, so that evaluating it would never end."""
-    for component in components(graph.subschemas, Subschema.in_place):
+    for component in find_components(graph.subschemas, Subschema.in_place):
         if len(component) > 1 or component[0] in graph.subschemas[component[0]].in_place():
             return True
     return False
@@ -245,7 +248,7 @@ def _all_edges(node: Subschema) -> Iterable[int]:
 
 
 def _marked(graph: SchemaGraph) -> set[int]:
-    """The subschemas of which it must be known what they have evaluated."""
+    """The subschemas whose evaluated members and items are needed by an unevaluated… keyword."""
     waiting = [
         node.index
         for node in graph.subschemas

@@ -1,7 +1,7 @@
-"""JSON Schema 2020-12 as a machine: measure a schema, compile it once, and say what is wrong with a value.
+"""JSON Schema 2020-12: measures a schema, compiles it once, and finds what is wrong with a value.
 
 Knows nothing of tools. References to other documents are refused, so that no schema makes this process open a socket;
-schemas are held to limits before they are compiled, and patterns run on an engine that never goes back, so that no
+schemas are held to limits before they are compiled, and patterns run on an engine without backtracking, so that no
 value makes it hang.
 """
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json, parse_json
 from groundwire.contracts.errors import InvalidJson, RegistryError
 from groundwire.contracts.schema_limits import DEFAULT_SCHEMA_LIMITS, SchemaLimits
-from groundwire.registry.metering import KEYWORD, Meter
+from groundwire.registry.evaluation_meter import KEYWORD, EvaluationMeter
 from groundwire.registry.schema_bounds import SchemaMeasures, analyse_schema
 from groundwire.registry.schema_graph import parts_of
-from groundwire.registry.schema_rewriting import rewrite_schema
+from groundwire.registry.schema_rewriter import rewrite_schema
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 MAX_EXPLAINED = 20_000
 """Errors beyond which they are not collected: each takes 12 µs."""
 MAX_PARTS = 200
-"""Of a value with more parts only the first fault is told: each one found carries a copy of what it was found in."""
+"""Of a value with more parts only the first error is reported: each error carries a copy of the part that it is about."""
 PATTERN_BYTES = 5_242_880
-"""What one compiled pattern may take. `patternStates` is the limit that is meant; this is for what it misjudges."""
+"""Size of one compiled pattern, in case that `patternStates` misjudges it."""
 
 _COMPOSED = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if")
 
@@ -35,9 +35,11 @@ class CompiledSchema:
     __slots__ = ("_engine", "_meter", "has_unique", "is_valid", "measures")
 
     is_valid: Callable[[Any], bool]
-    """Whether a value fits. A value for which a recursive schema would take too many evaluations does not."""
+    """Whether a value is valid. One for which a recursive schema would need too many evaluations is not."""
 
-    def __init__(self, engine: "Draft202012Validator", measures: SchemaMeasures | None, meter: Meter | None) -> None:
+    def __init__(
+        self, engine: "Draft202012Validator", measures: SchemaMeasures | None, meter: EvaluationMeter | None
+    ) -> None:
         self._engine = engine
         self._meter = meter
         self.measures = measures
@@ -45,7 +47,7 @@ class CompiledSchema:
         self.is_valid = engine.is_valid if meter is None else lambda value: meter.run(engine.is_valid, value)
 
     def errors(self, value: Any) -> Iterator[Any]:
-        """The errors of a value that does not fit; none where looking for them would take too long."""
+        """The errors of an invalid value; none if finding them would take too long."""
         measures = self.measures
         if measures is None:
             return self._engine.iter_errors(value)
@@ -72,7 +74,7 @@ def compile_schema(
 ) -> CompiledSchema:
     """Compile a schema, which checks it against the meta-schema; `reason` and `of` name what is at fault.
 
-    Raises SchemaTooComplex where it exceeds a limit, else RegistryError.
+    Raises SchemaTooComplex if it exceeds a limit, and RegistryError if it is not valid.
     """
     if not isinstance(schema, (dict, bool)):
         raise RegistryError(f"The schema of {of} is not a JSON object.", reason=reason)
@@ -83,11 +85,11 @@ def compile_schema(
     except InvalidJson as error:
         raise RegistryError(f"The schema of {of} is not JSON: {error}", reason=reason) from None
     rewritten, rates = rewrite_schema(schema, analysis)
-    meter = Meter(rates, limits.max_evaluations) if rates else None
+    meter = EvaluationMeter(rates, limits.max_evaluations) if rates else None
     return CompiledSchema(_compile(rewritten, meter, reason=reason, of=of), analysis.measures, meter)
 
 
-def _compile(schema: dict[str, Any], meter: Meter | None, *, reason: str, of: str) -> "Draft202012Validator":
+def _compile(schema: dict[str, Any], meter: EvaluationMeter | None, *, reason: str, of: str) -> "Draft202012Validator":
     import jsonschema_rs
 
     try:
@@ -106,7 +108,10 @@ def _compile(schema: dict[str, Any], meter: Meter | None, *, reason: str, of: st
 
 
 def _visits(value: Any, references: int, enough: int = MAX_EXPLAINED) -> int:
-    """How often nodes of a value may be visited, when each level can be reached through each reference."""
+    """How often nodes of a value may be visited if each level can be reached through each of these references.
+
+    Stops counting beyond `enough`.
+    """
     visits, level, weight = 0, [value], 1
     while level and visits <= enough:
         visits += len(level) * weight

@@ -67,7 +67,10 @@ class Desk:
         arguments: JsonObject | None = None,
         key_id: str = "",
     ) -> Confirmation:
-        """`key_id` is the API key with which the decision is made, if it is made with one."""
+        """Approve or deny. `key_id` is the API key of the decision, if it was made with one.
+
+        Raises NotFound, AlreadyDecided, or SelfApproval.
+        """
         check_person(by, note)
         question = await self._store.get_confirmation(tenant, confirmation_id)
         if question is None:
@@ -106,7 +109,7 @@ class Desk:
     async def _check_approver(self, approval: Confirmation, key_id: str, entry: AuditEntry) -> None:
         """Raise SelfApproval, with a record in the audit chain, if the call is that key's own and settings forbid it.
 
-        Denying one's own call is allowed: it only takes the request back.
+        A key may deny its own call: that only withdraws the request.
         """
         if may_approve(self._approvals, tool_id=approval.tool, requested_by=approval.key_id, decided_by=key_id):
             return
@@ -158,7 +161,7 @@ class Desk:
         return await self._store.prune_audit(created_before=cut, entry=entry)
 
     def _changed(self, approval: Confirmation, arguments: JsonObject) -> Agreement | None:
-        """What is approved instead, if it differs from the request. Supplied arguments stay as they were."""
+        """What is approved instead, or None if it equals the request. Supplied arguments keep their values."""
         requested = approval.arguments if isinstance(approval.arguments, dict) else {}
         wanted = compared_arguments(approval.supplied, arguments, requested)
         input_digest = digest(wanted)
@@ -232,7 +235,7 @@ def _approval_decided(approval: Confirmation) -> AlreadyDecided:
     name = f"Approval {approval.confirmation_id!r}"
     match approval.status:
         case ConfirmationStatus.PENDING:
-            return AlreadyDecided(f"{name} has expired.", hint="The same call asks for a new one.")
+            return AlreadyDecided(f"{name} has expired.", hint="Repeat the call to request a new approval.")
         case ConfirmationStatus.DENIED:
             done = "denied"
         case ConfirmationStatus.SPENT:
@@ -244,7 +247,7 @@ def _approval_decided(approval: Confirmation) -> AlreadyDecided:
 
 def _effect_decided(effect_id: str, effect: Effect | None) -> AlreadyDecided:
     name = f"Effect {effect_id!r}"
-    if effect is None:  # its row goes when a person says that it did not happen
+    if effect is None:  # its row is deleted when a person decides that it did not happen
         return AlreadyDecided(f"{name} was already resolved as not happened; its key is free.")
     if effect.decided_by:
         return AlreadyDecided(f"{name} was already resolved by {effect.decided_by}.", decided_by=effect.decided_by)

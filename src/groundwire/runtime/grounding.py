@@ -1,8 +1,8 @@
 """Grounding: whether an argument's words were really said, and where.
 
 The rule is an exact substring, code point by code point, of one message of the stated speaker, of at least two letters or
-digits; a value that is a number or a short word must not be cut out of a longer one. A tool may also want the numbers of
-other arguments in its quote. Everything looser only explains a miss. Pure.
+digits; a value that is a number or a short word must not be cut out of a longer one. A tool may also require that numbers
+of other arguments occur in the quote. Everything looser only explains a miss. Pure.
 """
 
 import re
@@ -29,9 +29,9 @@ SHORT = 4
 LONG = 200
 """Beyond so many characters a value is a text, whatever it ends with."""
 LEAST_SIGNS = 2
-"""Fewer letters or digits than these are found in any conversation, and evidence nothing."""
+"""Fewer letters or digits than these occur in any conversation, and evidence nothing."""
 AROUND = 128
-"""So far around a quote its numbers may go on; a longer number has no reading."""
+"""Characters on each side of a quote in which a number may continue. A longer number has no reading."""
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
 """Hangul fillers: letters by their category, but invisible."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
@@ -136,10 +136,10 @@ def _is_number(words: str) -> bool:
 
 
 def _triviality(words: str) -> str:
-    """Why words are too little to be evidence of anything; empty if they are enough.
+    """Why words are too little to be evidence; empty if they are enough.
 
-    Counted are letters and digits of any script. So two characters of Chinese are enough, and one together with a number;
-    marks, signs and what cannot be seen do not count.
+    Letters and digits of any script count, so two Chinese characters are enough, or one and a digit. Marks, signs and
+    invisible characters do not count.
     """
     kinds = [unicodedata.category(sign)[0] for sign in words if sign not in _FILLERS]
     if not any(kind in "LNPS" for kind in kinds):

@@ -65,7 +65,7 @@ class Outcome(Struct, eq=False):
 def invoke(
     attempt: Attempt, entry: Entry, handler: Handler, context: Context | None, threads: DaemonThreads
 ) -> Outcome | Coroutine[Any, Any, Outcome]:
-    """Run the handler under its hard limit: how it ended, or a coroutine that returns that.
+    """Run the handler under its hard limit. Returns how it ended, or a coroutine that returns that.
 
     Raises only what is not about the handler: a cancellation of the task, and exceptions of signals.
     """
@@ -107,7 +107,7 @@ async def _go_on(attempt: Attempt, entry: Entry, coroutine: Coroutine[Any, Any, 
 
 
 def _ended_by(error: BaseException, attempt: Attempt, entry: Entry) -> Outcome:
-    """The outcome of a handler that raised. Raises `error` again where it is not about the handler."""
+    """The outcome of a handler that raised `error`. Raises it again if it is not about the handler."""
     match error:
         case ToolError():
             try:

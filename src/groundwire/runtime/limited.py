@@ -24,7 +24,7 @@ class Interrupted(Exception):
 
 
 class GeneratorExitRaised(Exception):
-    """The handler raised GeneratorExit by itself; nobody closed its coroutine."""
+    """The handler raised GeneratorExit itself, without its coroutine being closed."""
 
 
 class Interruptible(Protocol):
@@ -124,7 +124,7 @@ def _continue(
         except BaseException as error:
             if verdict is not None and not is_from_signal(error):
                 raise outside or verdict from None
-            if isinstance(error, GeneratorExit):  # raised by the handler itself; as it is, it would close the call
+            if isinstance(error, GeneratorExit):  # raised by the handler itself; unchanged, it would close the call
                 raise GeneratorExitRaised from error
             raise
 
@@ -139,7 +139,7 @@ def _verdict(guard: _Guard, call: Interruptible) -> type[Exception] | None:
 
 
 def _abandon(coroutine: Coroutine[Any, Any, Any]) -> None:
-    """Leave behind a handler that does not give in. What it raises while it is closed is ignored."""
+    """Close a handler that does not stop. What it raises while it is closed is ignored."""
     try:
         coroutine.close()
     except BaseException as error:

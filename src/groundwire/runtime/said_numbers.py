@@ -1,4 +1,4 @@
-"""Numbers in a text as people write them: digits of any script and width, separators, percentages, Chinese numerals. Pure.
+"""Finds numbers as people write them: digits of any script and width, separators, percentages, Chinese numerals. Pure.
 
 A number may have several readings (5% is 5 and 0.05). English number words are not read.
 """
@@ -18,7 +18,7 @@ _UNITS = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟": 1000
 _MYRIADS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
 _SCALES = {**_UNITS, **_MYRIADS}
 _LETTERS = {"k": 1000, "w": 10**4}
-"""Of informal writing: 5k and, in Chinese, 5w. Both may also be something else."""
+"""Informal: 5k and, in Chinese, 5w. Both may also be something else."""
 
 _DIGIT = "".join(_DIGITS)
 _SCALE = "".join(_SCALES)
@@ -36,11 +36,9 @@ _COINS = re.compile(r"[毛角]|分(?!钟)")
 _COIN_VALUES = {"毛": Decimal("0.1"), "角": Decimal("0.1"), "分": Decimal("0.01")}
 _PER_HUNDRED = Decimal("0.01")
 _EXACT = Context(prec=1000)
-"""For arithmetic: the usual context would round long numbers."""
-
-
+"""For arithmetic: the default context would round long numbers."""
 _LONGEST = 100
-"""Nobody says a number of more characters; such a one has no reading."""
+"""Characters of a number. A longer one has no reading."""
 
 
 class SaidNumber(NamedTuple):
@@ -52,7 +50,7 @@ class SaidNumber(NamedTuple):
 
 
 def find_numbers(text: str) -> Iterator[SaidNumber]:
-    """Every number of a text, in its order."""
+    """Find every number of a text, in their order."""
     folded, places = _fold(text)
     for found in _NUMBER.finditer(folded):
         start, end, readings = *found.span(), frozenset[Decimal]()

@@ -22,19 +22,19 @@ def show_record(record: msgspec.Struct) -> JsonObject:
 
 
 def show_approval(approval: Confirmation, *, now: float) -> JsonObject:
-    """An approval, without its binding, which is internal, and with whether it has expired, which is not stored."""
+    """An approval as JSON, without its internal binding, and with whether it has expired, which is not stored."""
     shown = show_record(approval)
     del shown["binding"]
     return {**shown, "expired": approval.status in _OPEN and approval.expires_at <= now}
 
 
 def show_run(run: Run, *, now: float) -> JsonObject:
-    """With its status, which follows from its lease and the time."""
+    """A run as JSON, with its status, which follows from its lease and the time."""
     return {**show_record(run), "status": run.status(now).value}
 
 
 def show_trace(trace: Trace, *, now: float) -> JsonObject:
-    """A run with its entries, in the form of the canonical conversation, each with number and time; and its calls.
+    """A run as JSON: its entries, in the form of the canonical conversation, each with number and time, and its calls.
 
     `openCalls` are those that the model made last and that have no result: in flight, waiting, or cut off.
     """

@@ -1,8 +1,8 @@
 """Keeps a task of a tool from ending the event loop that it runs on.
 
-asyncio hands the SystemExit or KeyboardInterrupt of any task to the loop, which stops, and closes whoever awaits a task
-that raised GeneratorExit. A handler may start tasks of its own, so loops that belong to us (a server's worker, a worker on
-jobs, `call_sync`) turn these into a plain failure of the task. Loops of an application are left as they are.
+asyncio hands the SystemExit or KeyboardInterrupt of any task to the loop, which stops, and closes the coroutine that awaits
+a task which raised GeneratorExit. A handler may start tasks of its own, so loops that belong to us (a server's worker, a
+worker on jobs, `call_sync`) turn these into a plain failure of the task. Loops of an application are not changed.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ class TaskExit(Exception):
 
 
 def contain_task_exits(loop: asyncio.AbstractEventLoop) -> None:
-    """From now on no task of this loop can end it, except by a signal."""
+    """Keep the tasks that are created on this loop from now on from ending it. Signals still can."""
 
     def create(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
         return asyncio.Task(_Contained(coroutine), loop=loop, **options)
@@ -35,7 +35,7 @@ class _Contained(Coroutine[Any, Any, Any]):
         self._inner = inner
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)  # `cr_frame` and others, for those who inspect a task
+        return getattr(self._inner, name)  # `cr_frame` and others, for tools that inspect tasks
 
     def __await__(self) -> Any:
         return self._inner.__await__()

@@ -159,10 +159,10 @@ class Turn:
     def approval_binding(self) -> str:
         """Which calls an approval is valid for, besides tool and arguments.
 
-        Always the calls of one API key, or those without one: with an approval that another key's call requested, a key
-        that may decide could approve its own call. Then the calls of the session, else of the user. A request of a key
-        that names neither is bound to the key alone, so that it passes when it is sent again; but a run that pauses
-        takes up the very call that waits, so its approval is its own.
+        Always calls of one API key, or calls without one: otherwise a key could use the approval of another key's equal
+        call for its own. Among these, calls of the session, else of the user. A request of a key that names neither is
+        bound to the key alone, so that it passes when it is sent again. A run that pauses resumes exactly the call that
+        waits, so its approval is bound to the run.
         """
         if self.session_id:
             return joined("session", self.key_id, self.session_id)

@@ -26,7 +26,7 @@ TOO_LARGE_TO_TELL = (
     "They do not fit the schema, and are too large or nested too deeply to say where, "
     f"or hold more than {MAX_LONG_NUMBERS} numbers of more than 15 digits, which have to be sent as text."
 )
-UNSETTLED = object()
+TOO_MANY_LONG_NUMBERS = object()
 
 _TYPE_WORDS = {
     "string": "a string",
@@ -46,7 +46,7 @@ _DETAILS = {
 
 
 def explain_faults(spec: ToolSpec, validator: CompiledSchema, arguments: JsonObject) -> Deny:
-    """A refusal that says where and why arguments do not fit, as far as that can be found in reasonable time."""
+    """Return the refusal of arguments that do not fit: where and why, as far as that can be found in bounded time."""
     faults = [_fault(error, arguments, spec) for error in islice(find_errors(validator, arguments), MAX_FAULTS)]
     listed = " ".join(f"{fault.path}: {fault.message}" for fault in faults) or TOO_LARGE_TO_TELL
     return Deny(
@@ -60,37 +60,37 @@ def explain_faults(spec: ToolSpec, validator: CompiledSchema, arguments: JsonObj
 def fits(validator: CompiledSchema, value: Any, *, odd_numbers: bool) -> bool:
     """Whether a value fits a schema. `odd_numbers`: it may hold whole floats, exponents, or integers past 64 bits."""
     if odd_numbers or validator.has_unique:
-        value = settled_numbers(value)
-        if value is UNSETTLED:
+        value = normalize_numbers(value)
+        if value is TOO_MANY_LONG_NUMBERS:
             return False
     return validator.is_valid(value)
 
 
 def find_errors(validator: CompiledSchema, value: Any) -> Iterator[Any]:
-    """The errors of a value that does not fit; none where looking for them would take too long."""
-    settled = settled_numbers(value)
-    return iter(()) if settled is UNSETTLED else validator.errors(settled)
+    """Find the errors of a value that does not fit; none if finding them would take too long."""
+    normalized = normalize_numbers(value)
+    return iter(()) if normalized is TOO_MANY_LONG_NUMBERS else validator.errors(normalized)
 
 
 def may_be_odd(text: str | bytes) -> bool:
-    """Whether a JSON text may hold whole floats, exponents, or integers past 64 bits: a look, without parsing it."""
+    """Whether a JSON text may hold whole floats, exponents, or integers past 64 bits. Searches the text without parsing."""
     return (_ODD_TEXT if isinstance(text, str) else _ODD_BYTES).search(text) is not None  # type: ignore[arg-type]
 
 
-def settled_numbers(value: Any) -> Any:
-    """The same JSON, with every whole number as an integer: the validator compares those fastest.
+def normalize_numbers(value: Any) -> Any:
+    """Return a copy of a JSON value with every whole number as an integer, which the validator compares fastest.
 
-    UNSETTLED where it holds too many long numbers, which only arbitrary precision can compare: that takes up to 15 µs
-    every time one is looked at, and uniqueItems compares those that are nearly equal pair by pair.
+    Returns TOO_MANY_LONG_NUMBERS if it holds more numbers than allowed that need arbitrary precision: comparing one takes up
+    to 15 µs, and uniqueItems compares those that are nearly equal pair by pair.
     """
     left = MAX_LONG_NUMBERS
 
-    def settle(part: Any) -> Any:
+    def normalize(part: Any) -> Any:
         nonlocal left
         if isinstance(part, dict):
-            return {name: settle(member) for name, member in part.items()}
+            return {name: normalize(member) for name, member in part.items()}
         if isinstance(part, list):
-            return [settle(item) for item in part]
+            return [normalize(item) for item in part]
         if isinstance(part, float):
             if part == 0 or _SMALLEST < abs(part) < _EXACT:
                 return int(part) if part.is_integer() else part
@@ -99,8 +99,8 @@ def settled_numbers(value: Any) -> Any:
             left -= 1 + part.bit_length() // 64
         return part
 
-    settled = settle(value)
-    return settled if left >= 0 else UNSETTLED
+    normalized = normalize(value)
+    return normalized if left >= 0 else TOO_MANY_LONG_NUMBERS
 
 
 def fold_integers(schema: Any, value: Any) -> Any:

@@ -13,7 +13,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class AccessLog:
-    """`secrets` are hidden besides all that looks like a key."""
+    """Writes the lines. `secrets` are hidden in paths, besides everything that looks like a key."""
 
     def __init__(self, write: Callable[[bytes], object], clock: Clock, *, secrets: Collection[str] = ()) -> None:
         self._write = write

@@ -43,7 +43,7 @@ async def _has_no_keys() -> bool:
 
 
 class Doors(Struct, frozen=True, kw_only=True):
-    """What is served: exchanges by their routes, and everything else. `is_open`: whether everybody may use it, without a key."""
+    """What is served: exchanges by their routes, and everything else. `is_open` says whether no key is needed."""
 
     routes: tuple[Route, ...] = ()
     other: AsgiApp
@@ -51,7 +51,7 @@ class Doors(Struct, frozen=True, kw_only=True):
 
 
 class Application:
-    """An async context manager: opens its doors on the server's loop before the first exchange, closes them after the last."""
+    """An async context manager: opens what it serves before the first exchange, on the server's loop, and closes it at the end."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Application:
         secrets: Collection[str] = (),
         origins: Collection[str] = (),
     ) -> None:
-        """`secrets` are hidden in errors, besides all that looks like a key. Pages of these `origins` may use it, too."""
+        """`secrets` are hidden in errors, besides everything that looks like a key. Pages of `origins` may use it, too."""
         settings = settings or ServerSettings()
         self._opening = doors
         self.doors: Doors
@@ -87,7 +87,7 @@ class Application:
         """Called when the server accepts connections."""
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        # The server calls this and then listens, both before it gives control back to the loop.
+        # The server calls this and then listens, both before it returns control to the loop.
         loop.call_soon(self.on_listening)
 
     async def __aenter__(self) -> Self:
@@ -105,9 +105,13 @@ class Application:
         await self._opening.__aexit__(None, None, None)
 
     def limit_in_flight(self, most: int) -> None:
-        """Accept at most this many requests at a time, where settings allow more than there can be connections."""
+        """Lower the limit of requests in work to `most`, if settings allow more than there can be connections."""
         if self._max_in_flight > most:
-            log.warning("maxInFlight is %d instead of %d: open files are limited.", most, self._max_in_flight)
+            log.warning(
+                "maxInFlight is %d instead of %d: the process may have too few open files. Raise their limit (ulimit -n).",
+                most,
+                self._max_in_flight,
+            )
             self._max_in_flight = most
 
     def drain(self) -> None:
@@ -160,13 +164,13 @@ class Application:
             self._note(scope, request_id, route.label, route.dialect, exchange.status or GONE, started, exchange.tenant)
 
     async def _page_refusal(self, scope: Any) -> NotAllowed | None:
-        """Why a page may not do this. With keys there is no such rule: no browser sends one by itself."""
+        """Why a page may not do this; None if it may. A server with keys has no such rule: browsers do not add keys."""
         if scope.proto == "http" and scope.method in SAFE_METHODS:
             return None
         try:
             check_page_request(scope, self._origins)
         except NotAllowed as refusal:
-            with suppress(GroundwireError):  # a store that is away does not open it to pages
+            with suppress(GroundwireError):  # without its store, the server stays closed to pages
                 return refusal if await self.doors.is_open() else None
             return refusal
         return None
@@ -186,8 +190,8 @@ class Application:
         try:
             if refusal is not None:
                 call.fail(refusal)
-            elif (told := preflight_headers(scope, common)) is not None:
-                call.answer_preflight(told)
+            elif (preflight := preflight_headers(scope, common)) is not None:
+                call.answer_preflight(preflight)
             elif is_full:
                 call.fail(self._overloaded())
             else:

@@ -15,7 +15,7 @@ _WINDOW = 2**27
 
 MOST_ENCODINGS = 2
 FREE_OF_RATIO = 1024 * 1024
-"""Bytes that a body may unpack to whatever its ratio is: repetitive JSON of this size is harmless."""
+"""Bytes to which a body may unpack at any ratio: repetitive JSON of this size is harmless."""
 _PACKED_PIECE = 64 * 1024
 _PIECE = 1024 * 1024
 """Bytes that are unpacked at a time: between two pieces, other threads run and limits are checked."""
@@ -75,7 +75,7 @@ async def whole_pieces(scope: Any, protocol: AsyncIterable[bytes]) -> AsyncItera
 
 
 class UnpackLimits:
-    """How much a body may unpack to: `limit` bytes, and `ratio` times its packed length where that is less."""
+    """How much a body may unpack to: `limit` bytes, and at most `ratio` times its compressed length, `packed`."""
 
     def __init__(self, limit: int, ratio: float, packed: int) -> None:
         self._limit = limit
@@ -85,6 +85,7 @@ class UnpackLimits:
         """Set from another thread to stop unpacking at the next piece."""
 
     def check(self, size: int) -> None:
+        """Raise RequestTooLarge if `size` bytes are too many, BrokenBody if the request was cancelled."""
         if self.is_cancelled:
             raise BrokenBody("The request was cancelled while its body was being unpacked.")
         if size > self._limit:
@@ -100,7 +101,10 @@ Decoder: TypeAlias = Callable[[bytes, UnpackLimits], bytes]
 
 
 def decoders_of(encodings: str) -> list[Decoder]:
-    """How to undo a `content-encoding`, in the order in which that is done; UnreadableBody for an unknown one."""
+    """Return the decoders for a `content-encoding`, in the order in which to apply them.
+
+    Raises UnreadableBody for one that is unknown, and for more than MOST_ENCODINGS.
+    """
     named = [name for part in encodings.split(",") if (name := part.strip().lower()) not in ("", "identity")]
     if len(named) > MOST_ENCODINGS:
         raise UnreadableBody(f"The body is compressed {len(named)} times; at most {MOST_ENCODINGS} are supported.")
@@ -112,7 +116,7 @@ def decoders_of(encodings: str) -> list[Decoder]:
 
 
 def unpack(data: bytes, decoders: list[Decoder], limits: UnpackLimits) -> bytes:
-    """The body itself. Blocks for as long as that takes."""
+    """Return the unpacked body. Blocks for as long as that takes."""
     for decode in decoders:
         data = decode(data, limits)
     limits.check(len(data))
@@ -132,7 +136,7 @@ def _inflate(data: bytes, limits: UnpackLimits) -> bytes:
 
 
 def _inflate_rest(reader: Any, first: bytes, data: bytes, limits: UnpackLimits) -> bytes:
-    whole = io.BytesIO()  # gives its buffer away without copying it
+    whole = io.BytesIO()  # returns its buffer without copying it
     whole.write(first)
     rest: bytes | memoryview = reader.unconsumed_tail
     packed = memoryview(data)

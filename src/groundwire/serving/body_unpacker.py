@@ -1,4 +1,4 @@
-"""Unpacks compressed bodies: small ones at once, large ones in threads, and only so many bytes at a time."""
+"""Unpacks compressed bodies: small ones on the event loop, large ones in threads, within a bound of memory."""
 
 import asyncio
 from collections import deque
@@ -10,8 +10,9 @@ from groundwire.serving.answers import Overloaded
 from groundwire.serving.bodies import RequestTooLarge, UnpackLimits, decoders_of, unpack
 
 BODIES_IN_MEMORY = 4
-"""So many times `maxBody` is what large unpacked bodies may take together, until their requests end."""
+"""Large unpacked bodies may take this many times `maxBody` together, until their requests end."""
 WAIT_SECONDS = 10.0
+"""How long a large body waits for memory before its request is answered with 503."""
 _SMALL_PACKED = 64 * 1024
 _SMALL = 256 * 1024
 """Bytes that are unpacked on the event loop, which takes less than a millisecond; a thread costs a tenth of that."""
@@ -20,6 +21,8 @@ _THREADS = 2
 
 @dataclass(frozen=True)
 class UnpackedBody:
+    """A body, and the memory that it has reserved."""
+
     data: bytes
     reserved: int
     """Bytes that are to be released when the request ends."""
@@ -36,6 +39,10 @@ class BodyUnpacker:
         self._executor: ThreadPoolExecutor | None = None
 
     async def unpack(self, data: bytes, encodings: str, limit: int) -> UnpackedBody:
+        """Unpack a body to at most `limit` bytes. The caller releases what it reserved.
+
+        Raises UnreadableBody, RequestTooLarge, and Overloaded if there is no memory for it within WAIT_SECONDS.
+        """
         decoders = decoders_of(encodings)
         if not decoders:
             return UnpackedBody(data, 0)
@@ -61,6 +68,7 @@ class BodyUnpacker:
         return UnpackedBody(body, kept)
 
     def release(self, size: int) -> None:
+        """Give back reserved bytes, and let bodies that wait for memory continue."""
         self._free += size
         while self._waiting and self._waiting[0][0] <= self._free:
             wanted, reserved = self._waiting.popleft()
@@ -69,11 +77,12 @@ class BodyUnpacker:
                 reserved.set_result(None)
 
     def close(self) -> None:
+        """End the threads, without waiting for them."""
         if self._executor is not None:
             self._executor.shutdown(wait=False)
 
     async def _reserve(self, size: int) -> None:
-        """In the order of arrival, so that a large body is not overtaken for ever."""
+        """Wait until `size` bytes are free, in the order of arrival: a large body must not wait behind small ones for ever."""
         if not self._waiting and size <= self._free:
             self._free -= size
             return

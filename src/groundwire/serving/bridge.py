@@ -13,7 +13,7 @@ from groundwire.contracts.redaction import redact_bytes
 from groundwire.serving.answers import error_answer, status_of
 from groundwire.serving.bodies import too_slow, whole_pieces
 from groundwire.serving.headers import TENANT
-from groundwire.serving.response_headers import SECURITY_HEADERS, Headers, secured
+from groundwire.serving.response_headers import SECURITY_HEADERS, Headers, add_common_headers
 from groundwire.serving.tallies import GONE
 from groundwire.serving.watching import Rounds, TimeLimit
 
@@ -59,7 +59,7 @@ class AsgiCall:
 
     @property
     def tenant(self) -> str:
-        """Whose request it is, as its endpoint has found out; empty where it has not."""
+        """The tenant of the request; empty until its endpoint has authenticated it."""
         tenant: str = self._asgi_scope["state"].get(TENANT, "")
         return tenant
 
@@ -71,6 +71,7 @@ class AsgiCall:
             await _call_websocket(app, self._scope, self._protocol, self._asgi_scope)
 
     def answer_preflight(self, headers: Headers) -> None:
+        """Answer the preflight request of an allowed page."""
         self.status = 204
         self._protocol.response_empty(self.status, [*headers, (REQUEST_ID, self._request_id)])
 
@@ -82,11 +83,11 @@ class AsgiCall:
         elif not self.status:
             answer = error_answer(error)
             self.status = answer.status_code
-            headers = secured([*answer.headers.items(), (REQUEST_ID, self._request_id)], self._common)
+            headers = add_common_headers([*answer.headers.items(), (REQUEST_ID, self._request_id)], self._common)
             self._send_error(self.status, headers, bytes(answer.body))
 
     def _send_error(self, status: int, headers: Headers, body: bytes) -> None:
-        """Without keys: an error may repeat any part of the request. The server finds out the new length."""
+        """Send an error without keys: it may repeat any part of the request. The server computes the new length."""
         shown = [(name, value) for name, value in headers if name != "content-length"]
         self._protocol.response_bytes(status, shown, redact_bytes(body, self._secrets))
 
@@ -118,7 +119,7 @@ class AsgiCall:
                 headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"]]
                 if all(name != REQUEST_ID for name, _ in headers):
                     headers.append((REQUEST_ID, self._request_id))
-                headers = secured(headers, self._common)
+                headers = add_common_headers(headers, self._common)
                 return
             if message["type"] != "http.response.body":
                 return

@@ -174,12 +174,12 @@ def read_query(text: str, wanted: type[Struct] | None) -> Any:
 
 
 def needs_body(wanted: type[Struct]) -> bool:
-    """Whether a body of that type has a member that is required."""
+    """Whether a body of that type has a required member, so that it cannot be left out."""
     return any(field.required for field in msgspec.structs.fields(wanted))
 
 
 def _fit(body: bytes, wanted: type[Struct]) -> Any:
-    """The body as that type. `refused` of the type, if it has that, are members with the reason why they are refused."""
+    """Convert a body to a type. Its class variable `refused`, if any, has members that are refused, each with the reason."""
     value = parse_json(body) if body or needs_body(wanted) else {}
     refused: Mapping[str, str] = getattr(wanted, "refused", {})
     for name in refused.keys() & value.keys() if isinstance(value, dict) else ():

@@ -70,7 +70,7 @@ class Exchange:
         self.is_provisional = False
         """Whether the same request will be answered differently later, so that this answer is not kept for it."""
         self.tenant = ""
-        """Whose request it is, once its key is known."""
+        """The tenant of the request; empty until its key is known."""
         self.request_key = ""
         """Names a request that may come again, so that what it began is not begun twice; empty for all others."""
         self.status = 0
@@ -114,7 +114,7 @@ class Exchange:
         return next((value for key, value in parse_qsl(self.query) if key == name), "")
 
     async def body(self, limit: int) -> bytes:
-        """All of it, unpacked; the same bytes at each call. RequestTooLarge where it is longer than `limit` bytes."""
+        """Return the whole body, unpacked; each call returns the same bytes. RequestTooLarge beyond `limit` bytes."""
         if self._body is None:
             due = asyncio.get_running_loop().time() + self._body_timeout
             with TimeLimit(self._rounds, due, self._late):
@@ -155,7 +155,7 @@ class Exchange:
         return b"".join(pieces)
 
     def answer(self, status: int, headers: Headers, body: bytes) -> None:
-        """Answer with all of it. An error is sent without keys: it may repeat any part of the request."""
+        """Send a complete answer. An error is sent without keys: it may repeat any part of the request."""
         self.status = status
         if status >= 400:
             body = redact_bytes(body, self._secrets)

@@ -1,4 +1,4 @@
-"""The HTTP server that calls an application: how it is set up, wherever it runs."""
+"""The HTTP server for an application, configured the same way in workers and within a running program."""
 
 from contextlib import suppress
 
@@ -21,8 +21,11 @@ _HTTP2 = HTTP2Settings(
 )
 
 
-class HttpServer:
-    """Several processes can serve the same port: the kernel distributes connections among them (SO_REUSEPORT)."""
+class ApplicationServer:
+    """Serves an application over HTTP.
+
+    Several processes can serve the same port: the kernel distributes connections among them (SO_REUSEPORT).
+    """
 
     def __init__(self, application: Application, host: str, port: int) -> None:
         limit = max_connections()
@@ -43,11 +46,12 @@ class HttpServer:
         )
 
     async def serve(self) -> None:
-        """Serve until `stop`, and finish the requests that have begun by then."""
+        """Serve until `stop` is called, and finish the requests that have begun by then."""
         async with self._idle.closed_in_background():
             await self._server.serve()
 
     def stop(self) -> None:
+        """Accept no more requests; `serve` returns when those that have begun are finished."""
         self._server.stop()
 
 

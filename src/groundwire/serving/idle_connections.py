@@ -1,8 +1,8 @@
 """Closes client connections that have no request: after a timeout, and earlier where the process has too many.
 
 The HTTP server has a timeout for headers, but it begins with the first byte that tells HTTP/1 from HTTP/2, and it stops
-accepting when it has as many connections as it may have. So a second look is needed, from outside: the connections of this
-process are those of its open files that are connected to the server's port. Linux only; elsewhere nothing is closed.
+accepting when it has as many connections as it may have. So connections are also checked from outside the server: they are
+those open files of this process that are connected to its port. Linux only; elsewhere nothing is closed.
 """
 
 import asyncio
@@ -33,20 +33,22 @@ _BUSY = 0.5
 """The part of `max_connections` above which connections are counted more often."""
 _LOG_SECONDS = 60.0
 _BYTES_ACKED = 120
-"""Where `struct tcp_info` has the count of bytes that the other side has confirmed."""
+"""Offset in `struct tcp_info` of the count of bytes that the other side has confirmed."""
 
 
 class RequestActivity:
-    """Which connections have a request in work, and when each last had one. Costs about 1 µs for each request."""
+    """Records which connections have a request in work, and when each last had one. Takes about 1 µs per request."""
 
     def __init__(self) -> None:
         self._in_work: dict[Peer, int] = {}
         self._last: dict[Peer, float] = {}
 
     def begin(self, peer: Peer) -> None:
+        """Record that a request of this client has begun."""
         self._in_work[peer] = self._in_work.get(peer, 0) + 1
 
     def end(self, peer: Peer) -> None:
+        """Record that a request of this client has ended."""
         left = self._in_work[peer] - 1
         if left:  # HTTP/2 has several at a time
             self._in_work[peer] = left
@@ -55,12 +57,15 @@ class RequestActivity:
             self._last[peer] = time.monotonic()
 
     def is_busy(self, peer: Peer) -> bool:
+        """Whether a request of this client is in work."""
         return peer in self._in_work
 
     def last(self, peer: Peer) -> float:
+        """When a request of this client ended last, by the monotonic clock; 0 if none did."""
         return self._last.get(peer, 0.0)
 
     def keep_only(self, peers: set[Peer]) -> None:
+        """Forget clients whose connections are closed."""
         for peer in list(self._last):
             if peer not in peers:
                 self._last.pop(peer, None)
@@ -78,7 +83,7 @@ class _Connection:
 
 
 class IdleConnections:
-    """Looks at all connections of this process to `port`, and closes those that have been idle too long.
+    """Checks all connections of this process to `port`, and closes those that have been idle too long.
 
     A connection is idle while no request of it is in work and nothing of an answer is being received by the client.
     """
@@ -94,10 +99,10 @@ class IdleConnections:
 
     @asynccontextmanager
     async def closed_in_background(self) -> AsyncGenerator[None]:
-        """Look again and again while the block runs.
+        """Check repeatedly while the block runs.
 
-        The loop begins each round, so that requests which wait for a busy loop are begun before their connections are judged.
-        The work is done in a thread: with 10 000 connections it takes 70 ms, and 0.4 s when all of them are new.
+        The event loop begins each check, so that requests which wait for a busy loop are counted before their connections are
+        checked. A check runs in a thread: with 10 000 connections it takes 70 ms, and 0.4 s when all of them are new.
         """
         if sys.platform != "linux":
             yield
@@ -123,7 +128,7 @@ class IdleConnections:
                 return
 
     def check(self) -> int:
-        """Close what is due; return how many connections there are."""
+        """Close connections that are due, and return how many are left."""
         now = time.monotonic()
         connections = self._find(now)
         self._activity.keep_only({connection.peer for connection in connections})
@@ -172,7 +177,7 @@ class IdleConnections:
         return [connection for connection in found.values() if connection is not None]
 
     def _peer_of(self, descriptor: int) -> Peer | None:
-        """None for a socket that is not a client's connection to the port."""
+        """The client of a socket; None if it is not a client's connection to the port."""
         try:
             with _copy_of(descriptor) as copy:
                 if copy.family not in (socket.AF_INET, socket.AF_INET6) or copy.getsockname()[1] != self._port:
@@ -185,7 +190,7 @@ class IdleConnections:
         return f"[{host}%{scope[1]}]:{port}" if scope[1] else f"[{host}]:{port}"
 
     def _close(self, connection: _Connection, now: float) -> bool:
-        """Shut it down, and let the server close the file; False if it is in use after all."""
+        """Shut a connection down, so that the server closes it. False if it is in use after all."""
         try:
             # The number may belong to another file by now. A copy keeps the file that was looked at.
             with _copy_of(connection.descriptor) as copy:
@@ -193,12 +198,12 @@ class IdleConnections:
                     connection.idle_since = now
                     return False
                 copy.shutdown(socket.SHUT_RDWR)
-        except OSError:  # the client was faster
+        except OSError:  # the client has closed it
             return False
         return True
 
     def _is_receiving(self, copy: socket.socket, connection: _Connection) -> bool:
-        """Whether an answer is on its way, and the client has confirmed more of it since this was asked last."""
+        """Whether an answer is being sent, and the client has confirmed more of it since the last check."""
         (waiting,) = struct.unpack("i", fcntl.ioctl(copy, termios.TIOCOUTQ, bytes(4)))
         if not waiting:
             return False

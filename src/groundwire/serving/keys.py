@@ -58,9 +58,9 @@ class _Known(NamedTuple):
 class KeyRing:
     """Lets requests in, and counts them.
 
-    A server on a loopback address is open to every program that can reach it, until there is a key or a master key; but not
-    to pages of other origins than its own and `origins`, which a browser on this machine may be led to: it must be addressed
-    by one of the `hosts`.
+    A server on a loopback address is open to every program that can reach it, until there is a key or a master key. It is not
+    open to pages in a browser on this machine, except its own and those of `origins`, and it must be addressed by one of
+    the `hosts`.
     """
 
     def __init__(
@@ -117,12 +117,12 @@ class KeyRing:
         return known.caller
 
     async def check_open(self, header: Header) -> None:
-        """NotAllowed where a server that is open to everybody on this machine is asked by a page of another origin."""
+        """Raise NotAllowed for a request of a page of another origin, if the server is open to programs on this machine."""
         if await self.is_open():
             self._check_origin(header)
 
     async def is_open(self) -> bool:
-        """Whether everybody on this machine may use the server, without a key.
+        """Whether every program on this machine may use the server without a key.
 
         True while the store is unavailable: health endpoints answer then, too, under the stricter rule.
         """
@@ -156,7 +156,10 @@ class KeyRing:
         return known
 
     async def find_caller(self, tenant: str, key_id: str) -> Caller | None:
-        """What a key may do, by its id; None if it has no limits to count, or does not exist. Reads a tenant's keys."""
+        """Find what a key may do, by its id; None for the master key, no key, or one that does not exist.
+
+        Lists the tenant's keys, so it is not for every request.
+        """
         before = ""
         while key_id:
             keys = await self._store.list_keys(tenant, before=before, limit=_KEYS_PER_PAGE)

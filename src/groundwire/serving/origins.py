@@ -1,7 +1,7 @@
 """Requests that a browser sends for a page: which pages may use a server, and how.
 
-Without a key, a server answers every program on its machine, and a browser is one: whatever page it shows can have it send
-requests. A page elsewhere gives itself away by its Origin, and a name that suddenly means 127.0.0.1 by the Host header.
+Without a key, a server answers every program on its machine, and a browser is one: any page that it shows can make it send
+requests. Pages of other origins are recognised by the Origin header, names that were rebound to 127.0.0.1 by the Host header.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 def origin_fault(host: str, origin: str | None, hosts: Collection[str] | None, origins: Collection[str]) -> str:
-    """Why a request is refused, or an empty text. `hosts` None: it may be addressed by any name."""
+    """Why a request is refused; empty if it is not. With `hosts` None, it may be addressed by any name."""
     if hosts is not None and _name(host) not in hosts:
         return "The Host header names another server."
     if origin is None or is_own_origin(origin, host) or origin.lower() in origins:
@@ -35,10 +35,10 @@ def is_own_origin(origin: str, host: str) -> bool:
 
 
 def check_page_request(scope: Any, origins: Collection[str]) -> None:
-    """NotAllowed for a request with an Origin that changes something, unless a page of an allowed origin means it.
+    """Raise NotAllowed for a request with an Origin that changes something, unless its page is allowed to send it.
 
-    The scope is RSGI's. A header that cannot be read counts as one that is not allowed. The content types are those that a
-    form can send: a browser sends them to any server without asking it first.
+    The scope is RSGI's. A header that cannot be read counts as one that is not allowed. Content types that a form can send
+    are refused, because a browser sends them to any server without a preflight request.
     """
     headers = scope.headers
     origin = headers.get("origin") or ""
@@ -59,8 +59,8 @@ def _refusal(fault: str) -> NotAllowed:
     return NotAllowed(
         fault,
         subject="page",
-        hint="Without a key only its own pages may change something, and those of the same site that are listed in"
-        " allowedOrigins of [server]. Programs that send no Origin are not concerned.",
+        hint="Without a key, only the server's own pages may change something, and pages of the same site that are listed in"
+        " allowedOrigins of [server]. Requests without an Origin are not affected.",
     )
 
 
@@ -79,7 +79,7 @@ def _may_have_body(scope: Any) -> bool:
         return bool(length.strip() != "0")
     if "transfer-encoding" in scope.headers:
         return True
-    return scope.http_version.startswith("2") and scope.method in _WITH_BODY  # which need not tell a length there
+    return scope.http_version.startswith("2") and scope.method in _WITH_BODY  # which need not have a length there
 
 
 def _name(authority: str) -> str:

@@ -1,4 +1,4 @@
-"""Processes that workers leave behind: finding them, adopting them, ending them.
+"""Finds, adopts and ends processes that workers leave behind.
 
 Uses what Linux has: `/proc`, and `PR_SET_CHILD_SUBREAPER`. Elsewhere nothing is found, and nothing is ended.
 """
@@ -15,9 +15,10 @@ _SET_CHILD_SUBREAPER = 36
 _GRACE_SECONDS = 1.0
 """Between SIGTERM and SIGKILL."""
 _PATIENCE_SECONDS = 3.0
-"""After which even a killed process is left alone: the kernel does not let go of it."""
+"""After which a killed process that still runs is left alone: it is stuck in the kernel."""
 _POLL_SECONDS = 0.01
 _HANDOVER_SECONDS = 1.0
+"""How long before the report of a worker's death its children may have been seen."""
 
 
 def adopt_orphans() -> None:
@@ -29,6 +30,7 @@ def adopt_orphans() -> None:
 
 
 def children_of(pid: int) -> set[int]:
+    """Ids of the direct children of a process."""
     found: set[int] = set()
     for thread in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):  # the thread or the process has just ended
@@ -37,6 +39,7 @@ def children_of(pid: int) -> set[int]:
 
 
 def descendants_of(pid: int) -> set[int]:
+    """Ids of the children of a process, their children, and so on."""
     found: set[int] = set()
     waiting = children_of(pid)
     while waiting:
@@ -64,6 +67,7 @@ def end_processes(find: Callable[[], Iterable[int]]) -> None:
 
 
 def send_signal(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process, which may have ended."""
     with suppress(ProcessLookupError, PermissionError):  # it has ended, or belongs to another user by now
         os.kill(pid, number)
 
@@ -97,7 +101,7 @@ class Orphans:
         self._kill_at: dict[int, float] = {}
 
     def check(self) -> None:
-        """Reap those that have ended, and kill those that were told to end and have not."""
+        """Reap those that have ended, and kill those that `end_new` has sent SIGTERM and that have not ended in time."""
         now = self._clock()
         for pid in self._found():
             reap(pid)
@@ -108,7 +112,7 @@ class Orphans:
         self._kill_at = {pid: due for pid, due in self._kill_at.items() if pid in found}
 
     def end_new(self) -> None:
-        """Tell the children of a worker that has just died to end.
+        """Send SIGTERM to the children of a worker that has just died.
 
         They may have been seen already: the kernel hands them over first and reports the death later, when the last thread
         of the worker has ended.
@@ -120,6 +124,7 @@ class Orphans:
                 self._kill_at[pid] = now + _GRACE_SECONDS
 
     def end_all(self) -> None:
+        """End all of them, and the processes that they have started."""
         end_processes(lambda: set[int]().union(*({pid} | descendants_of(pid) for pid in self._found())))
 
     def _found(self) -> set[int]:

@@ -1,4 +1,4 @@
-"""Headers that every answer has, whoever makes it: against being sniffed, framed or referred to, and for allowed pages."""
+"""Headers of every answer: against sniffing, framing and referrers, and for pages of allowed origins."""
 
 from collections.abc import Collection
 from typing import Any
@@ -14,8 +14,8 @@ _PREFLIGHT_SECONDS = "600"
 Headers = list[tuple[str, str]]
 
 
-def secured(headers: Headers, common: Headers) -> Headers:
-    """Headers of an application with the common ones. What it says itself counts, and its policy for content is completed."""
+def add_common_headers(headers: Headers, common: Headers) -> Headers:
+    """Add common headers to those of an application. Its own take precedence; its content policy is completed."""
     own = {name for name, _ in headers}
     made = [
         (name, f"{value}; {SECURITY_HEADERS[2][1]}" if name == _CSP and _FRAMES not in value else value)
@@ -25,7 +25,7 @@ def secured(headers: Headers, common: Headers) -> Headers:
 
 
 def common_headers(scope: Any, origins: Collection[str]) -> Headers:
-    """The headers of all answers to this request: with those for its page, where that is of an allowed origin."""
+    """Return the headers of every answer to this request: with those of CORS, if its page is of an allowed origin."""
     origin = scope.headers.get("origin") if origins else None
     if origin is None or origin.lower() not in origins:
         return SECURITY_HEADERS
@@ -38,7 +38,7 @@ def common_headers(scope: Any, origins: Collection[str]) -> Headers:
 
 
 def preflight_headers(scope: Any, common: Headers) -> Headers | None:
-    """What a browser is told that asks whether an allowed page may send a request; None for any other request."""
+    """Return the headers of the answer to a preflight request of an allowed page; None for any other request."""
     method = scope.headers.get("access-control-request-method")
     if scope.method != "OPTIONS" or method is None or common is SECURITY_HEADERS:
         return None

@@ -1,4 +1,4 @@
-"""When a worker that died is started again, and when a server gives up. Knows numbers and seconds, no processes."""
+"""Decides when a worker that died is restarted, and when a server gives up. Knows numbers and seconds, no processes."""
 
 from collections import deque
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from groundwire.serving.application import Application
-from groundwire.serving.http_server import HttpServer
+from groundwire.serving.http_server import ApplicationServer
 from groundwire.serving.supervisor import Supervisor
 from groundwire.serving.worker import ServerConfiguration
 
@@ -22,10 +22,10 @@ def run_server(
     reload: Callable[[], ServerConfiguration] | None = None,
     notify: Callable[[str], None] = log.info,
 ) -> None:
-    """Serve until the process is told to stop; SystemExit where workers cannot be kept running.
+    """Serve until the process gets a signal to stop; SystemExit if workers cannot be kept running.
 
-    On SIGHUP, `reload` returns the configuration that new workers replace the old ones with, or raises where it cannot be
-    used; without it, workers are only restarted. `notify` gets messages for the operator that are not warnings.
+    On SIGHUP, `reload` returns the configuration of the workers that replace the old ones, or raises if it cannot be used;
+    without it, workers are only restarted. `notify` gets messages for the operator that are not warnings.
     """
     code = Supervisor(configuration, reload, notify).run()
     if code:
@@ -37,7 +37,7 @@ async def serving(application: Application, host: str, port: int = 0) -> AsyncGe
     """Serve on this loop while the block runs; the value is the address."""
     port = port or free_port(host)
     async with application:
-        server = HttpServer(application, host, port)
+        server = ApplicationServer(application, host, port)
         task = asyncio.ensure_future(server.serve())
         try:
             await _listening(host, port, task)

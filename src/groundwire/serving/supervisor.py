@@ -34,7 +34,7 @@ log = logging.getLogger("groundwire.serving")
 _START_SECONDS = 120.0
 """A worker that takes longer to open its application is killed."""
 _CHECK_SECONDS = 1.0
-"""The longest time between two looks at processes, which mostly announce themselves by a signal."""
+"""The longest time between two checks of the processes, whose exits are mostly reported by a signal."""
 
 
 class _WorkerHandle:
@@ -45,10 +45,10 @@ class _WorkerHandle:
         self.process = process
         self.pipe = pipe
         self.state = ""
-        """What it last said: nothing, READY or SERVING."""
+        """Its last message: empty, READY or SERVING."""
         self.failure = ""
         self.kill_at = time.monotonic() + _START_SECONDS
-        """When it is killed if it has not got further by then."""
+        """When it is killed, unless it has reached its next state by then."""
 
     @property
     def pid(self) -> int:
@@ -57,20 +57,21 @@ class _WorkerHandle:
         return pid
 
     def send(self, message: str) -> None:
-        with suppress(OSError):  # it has died, which is noticed by its exit
+        with suppress(OSError):  # it has died, which `_handle_exits` sees
             self.pipe.send(message)
 
     def describe_exit(self) -> str:
+        """Why it ended, as a clause without a full stop."""
         code = self.process.exitcode or 0
         if self.failure:
-            return self.failure
+            return self.failure.rstrip(".")
         if code < 0:
             return f"it was killed by {signal.Signals(-code).name}"
         return f"it ended with exit code {code}"
 
 
 class Supervisor:
-    """Runs until it is told to stop; `run` returns the exit code."""
+    """Keeps the workers of a server running, until a signal stops it or too many of them die."""
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class Supervisor:
         self._outgoing: list[_WorkerHandle] = []
         """The generation before, until all of its successors serve."""
         self._retiring: list[_WorkerHandle] = []
-        """Those that were told to end."""
+        """Workers that were sent SIGTERM."""
         self._restarts: list[tuple[float, int]] = []
         self._wants_reload = False
         self._is_reloading = False
@@ -100,13 +101,14 @@ class Supervisor:
         self._orphans = Orphans(lambda: {worker.pid for worker in self._all()})
 
     def run(self) -> int:
+        """Serve until a signal stops the server. Returns the exit code of the process."""
         adopt_orphans()
         settings = self._configuration.settings
         with _reserve_port(settings.host, settings.port), self._handled_signals():
             self._start_generation(self._configuration)
             while not self._is_stopping:
                 self._wait()
-                self._note_exits()
+                self._handle_exits()
                 self._kill_overdue()
                 self._restart_due()
                 if self._wants_reload and not (self._incoming or self._is_reloading):
@@ -138,7 +140,7 @@ class Supervisor:
             os.close(self._wakeup)
 
     def _wait(self) -> None:
-        """Until something happens or is due; messages and signals are handled here."""
+        """Wait until something happens or is due, and handle messages and signals."""
         due = [when for when, _ in self._restarts] + [worker.kill_at for worker in self._all()]
         timeout = min([_CHECK_SECONDS, *(when - time.monotonic() for when in due)])
         pipes = {worker.pipe: worker for worker in self._all() if not worker.pipe.closed}
@@ -169,7 +171,7 @@ class Supervisor:
             worker.kill_at = float("inf")
         if worker in self._incoming and all(each.state == READY for each in self._incoming):
             self._adopt_generation()
-        elif worker in self._workers and message == READY:  # restarted: it waits for no others
+        elif worker in self._workers and message == READY:  # restarted alone, so it does not wait for others
             worker.send(LISTEN)
         elif worker in self._workers and self._is_reloading:
             self._finish_reload()
@@ -225,11 +227,11 @@ class Supervisor:
             worker.kill_at = time.monotonic() + self._configuration.settings.shutdown_seconds
         self._retiring += workers
 
-    def _note_exits(self) -> None:
+    def _handle_exits(self) -> None:
         for worker in self._all():
             if worker.process.is_alive():
                 continue
-            while not worker.pipe.closed and worker.pipe.poll():  # what it said last is the reason
+            while not worker.pipe.closed and worker.pipe.poll():  # its last message has the reason
                 self._receive(worker)
             worker.pipe.close()
             if worker in self._incoming:
@@ -246,21 +248,23 @@ class Supervisor:
         self._retire(self._incoming)
         self._incoming = []
         if self._workers or self._restarts:
-            log.error("Not reloaded: a new worker could not start: %s. All workers stay as they were.", _cut(failed))
+            log.error(
+                "Not reloaded: a new worker could not start: %s. All workers stay as they were.", failed.describe_exit()
+            )
         else:
-            self._fail("The server ends: a worker could not start: %s.", _cut(failed))
+            self._fail("The server ends: a worker could not start: %s.", failed.describe_exit())
 
     def _plan_restart(self, worker: _WorkerHandle) -> None:
         settings = self._configuration.settings
         now = time.monotonic()
         delay = self._policy.delay_after_death(worker.number, now)
         if delay is None:
-            log.warning("Worker %d died: %s.", worker.number, _cut(worker))
+            log.warning("Worker %d died: %s.", worker.number, worker.describe_exit())
             text = "The server ends: %d workers died within %g seconds, as many as server.maxWorkerDeaths allows."
             self._fail(text, settings.max_worker_deaths, settings.worker_death_window)
             return
         when = f"in {delay:g} seconds" if delay else "at once"
-        log.warning("Worker %d died: %s. It is restarted %s.", worker.number, _cut(worker), when)
+        log.warning("Worker %d died: %s. It is restarted %s.", worker.number, worker.describe_exit(), when)
         self._restarts.append((now + delay, worker.number))
 
     def _restart_due(self) -> None:
@@ -335,10 +339,6 @@ def _reserve_port(host: str, port: int) -> Iterator[None]:
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         reserved.bind((host, port))
         yield
-
-
-def _cut(worker: _WorkerHandle) -> str:
-    return worker.describe_exit().rstrip(".")
 
 
 def _sentence(text: str) -> str:

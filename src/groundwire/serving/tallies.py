@@ -136,19 +136,19 @@ class TallyKeeper:
     async def read(self, tenant: str | None = None) -> JsonObject:
         """The counts of all processes; those of others are at most a second old.
 
-        With a tenant, only its own. How many requests are in flight is said of the whole only.
+        With a tenant, only its own, and without `inFlight`, which is counted for all tenants together.
         """
         await self.flush()
         requests = await self._counters("http_requests", tenant)
         sums = await self._counters("http_ms", tenant)
         buckets = await self._counters("http_buckets", tenant)
         failures = await self._counters("upstream_failures", tenant)
-        told: JsonObject = {
+        counts: JsonObject = {
             "requests": [_request(scope, count) for scope, count in sorted(requests.items())],
             "latencyMs": [_latency(scope, total, buckets) for scope, total in sorted(sums.items())],
             "upstreamFailures": {kind: int(count) for kind, count in sorted(failures.items())},
         }
-        return told if tenant is not None else {**told, "inFlight": await self._in_flight()}
+        return counts if tenant is not None else {**counts, "inFlight": await self._in_flight()}
 
     async def _counters(self, name: str, tenant: str | None) -> dict[str, float]:
         return await self._store.list_counters(_OURS, _name(name, tenant))
@@ -172,12 +172,12 @@ class TallyKeeper:
 
 
 def _counted_for(tenant: str) -> tuple[str | None, ...]:
-    """The whole, and the tenant where it is known: to add up all tenants for each look would take longer and longer."""
+    """Under which names a request is counted: for all tenants together, and for its own. Sums over tenants would be slow."""
     return (None, tenant) if tenant else (None,)
 
 
 def _name(name: str, tenant: str | None) -> str:
-    """What a counter of a tenant is called, or of all together. All are among the counters that are no tenant's."""
+    """The name of a counter for one tenant, or for all together (None). All of them are stored under one internal tenant."""
     return name if tenant is None else f"{name}:{tenant}"
 
 

@@ -1,7 +1,7 @@
-"""A worker process: opens an application, serves it until the supervisor says stop, and ends what its handlers started.
+"""A worker process: opens an application, serves it until the supervisor stops it, and ends what its handlers started.
 
-It talks with the supervisor over a pipe. The supervisor's end closes when the supervisor dies, and that is a stop, too:
-otherwise a worker would keep the port for ever.
+It exchanges messages with the supervisor over a pipe. It also stops when the supervisor's end closes, because the supervisor
+has died: otherwise it would keep the port for ever.
 """
 
 import asyncio
@@ -22,15 +22,17 @@ from groundwire.contracts.errors import GroundwireError, StoreError
 from groundwire.contracts.servers import ServerSettings
 from groundwire.runtime.task_exits import contain_task_exits
 from groundwire.serving.application import Application
-from groundwire.serving.http_server import HttpServer
+from groundwire.serving.http_server import ApplicationServer
 from groundwire.serving.process_tree import descendants_of, end_processes
 
 log = logging.getLogger("groundwire.serving")
 
 READY = "ready"
-"""Sent by a worker whose application is open; it listens when it is told to."""
+"""Sent by a worker whose application is open."""
 LISTEN = "listen"
+"""Sent to a worker that is ready: it may accept connections from now on."""
 SERVING = "serving"
+"""Sent by a worker that accepts connections."""
 _LONGEST_REASON = 1000
 """Characters. A message that fits into one write cannot arrive in part, which would block the supervisor."""
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -100,7 +102,7 @@ class _Worker:
             if not self._is_stopping:
                 self._fail(error)
                 return 1
-            log.error("The server could not close its store: %s", error)  # noqa: TRY400 - the text says it all
+            log.error("The server could not close its store: %s", error)  # noqa: TRY400 - the text is enough
         except Exception as error:  # noqa: BLE001 - whatever it is, the supervisor reports it
             self._fail(error)
             return 1
@@ -114,7 +116,7 @@ class _Worker:
             await self._may_listen.wait()
             _tune_garbage_collection()
             application.on_listening = lambda: self._send(SERVING)
-            server = HttpServer(application, settings.host, settings.port)
+            server = ApplicationServer(application, settings.host, settings.port)
             self._end = server.stop
             await server.serve()
 

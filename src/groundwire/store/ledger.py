@@ -166,7 +166,7 @@ async def append_run(transaction: Transaction, appending: Appending) -> bool:
 
 
 async def _when_due(transaction: Transaction, run: Run, waiting: Sequence[str]) -> float:
-    """When the first of these approvals expires; now, if one was decided while the run was about to pause."""
+    """When the first of these approvals expires; now, if one was decided before the run has paused; 0 without any."""
     due_at = [0.0] if not waiting else []
     for approval_id in waiting:
         await transaction.change(sql.LOCK_APPROVAL, run.tenant, approval_id)

@@ -83,7 +83,7 @@ class MemoryConfirmations:
         )
 
     def _decided_at(self, tenant: str, confirmation_id: str, now: float) -> float:
-        """When a pending one expires; `now` if it is decided or gone."""
+        """When a run that waits for an approval is due: when it expires, or `now` if it is decided or does not exist."""
         found = self._confirmations.get(confirmation_id)
         is_pending = found is not None and found.tenant == tenant and found.status is ConfirmationStatus.PENDING
         return found.expires_at if found is not None and is_pending else now

@@ -24,7 +24,7 @@ _MAX_SPENT_BYTES = 8 * 1024 * 1024
 
 
 class _Kept:
-    """A run: how it was created, its newest head as it was given, who holds it, and its entries."""
+    """A run: its head as it was created and as it was written last, its lease, and its entries."""
 
     __slots__ = ("created", "entries", "lease", "newest", "size")
 
@@ -74,7 +74,7 @@ class MemoryRuns:
         self._put(key, kept, entries)
 
     def append(self, run: Run, entries: Sequence[RunEntry], waiting: Mapping[str, float] = NOT_WAITING) -> bool:
-        """`waiting`: the approvals that it waits for, each with the time from which it does not any more."""
+        """Append, as `RunStore.append_run` does. `waiting` has the approvals that it waits for, each with the time until then."""
         key = (run.tenant, run.run_id)
         check_places(run, entries)
         kept = self._runs.get(key)
@@ -112,7 +112,7 @@ class MemoryRuns:
         ]
 
     def wake(self, tenant: str, approval_id: str, now: float) -> None:
-        """The runs that wait for this approval are due."""
+        """Make the runs due that wait for this approval."""
         for run_id in self._waits.pop((tenant, approval_id), ()):
             kept = self._runs.get((tenant, run_id))
             if kept is not None and kept.newest.outcome == Outcome.AWAITING_APPROVAL and not kept.lease.owner:

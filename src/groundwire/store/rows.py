@@ -119,7 +119,7 @@ def run_of(row: Row) -> Run:
 
 
 def lease_values(run: Run) -> tuple[object, ...]:
-    """The values of LEASE_FIELDS."""
+    """The values of LEASE_FIELDS in a run."""
     return run.owner, run.due_at, run.resumes, run.cancel_requested
 
 

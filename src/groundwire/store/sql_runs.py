@@ -44,7 +44,7 @@ class SqlRuns(SqlAccess):
         async def change(transaction: Transaction, _: Links) -> bool:
             if not await transaction.change(sql.SWAP_LEASE, seen.tenant, seen.run_id, *lease):
                 return False
-            if wanted.owner != seen.owner:  # who takes a run reads its approvals again
+            if wanted.owner != seen.owner:  # an execution that takes the run reads its approvals again
                 await transaction.change(sql.DELETE_RUN_WAITS, seen.tenant, seen.run_id)
             return True
 

@@ -99,14 +99,14 @@ class SqliteStore(SqlStore):
         self._timer = loop.call_later(CHECK_SECONDS, self._check_files, loop)
 
     def _check_files(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Transactions check for themselves. Where there are none, a deleted file is noticed here, and let go of."""
+        """Close lost files while nothing is written. Transactions check for themselves."""
         if self._engine.has_lost_files:
             self._batches.post(Work(change=_change_nothing))
         self._check_later(loop)
 
 
 async def _change_nothing(_: Transaction, __: Links) -> None:
-    """A write is what closes lost files."""
+    """The smallest write: beginning it closes lost files."""
 
 
 @lru_cache(maxsize=1024)
@@ -262,10 +262,11 @@ class SqliteEngine:
 
     @property
     def has_lost_files(self) -> bool:
+        """Whether a file was deleted, replaced or truncated while it was open."""
         return self._files is not None and bool(self._files.find_problem())
 
     def _refuse_lost_files(self) -> None:
-        """Raise if other processes find another database under this name, or none."""
+        """Raise StoreUnavailable if other processes find another database under this name, or none."""
         if self._files is not None and (problem := self._files.find_problem()):
             raise StoreUnavailable(
                 f"the store {Path(self._path).name} is unavailable: {problem} while it was open",
@@ -273,19 +274,19 @@ class SqliteEngine:
             )
 
     def _leave_lost_files(self) -> None:
-        """Close what was lost, and raise. To be called by the writer, because nobody else may be writing then."""
+        """Close lost files, and raise StoreUnavailable. Only the writer may call this: no other write may be open then."""
         try:
             self._refuse_lost_files()
         except StoreUnavailable:
             with self.lock, self._opening:
-                self._disconnect()  # as long as it is open, its log is in the way of the next process
+                self._disconnect()  # while it is open, its log keeps the next process from using its own
             raise
 
     # Writing
 
     async def begin(self, *, durable: bool, single: bool) -> Transaction:
         writing = self._writing or self._opened()[0]
-        # Before it writes: another database of the same name may share the index of its log with this one.
+        # Before the write: another database of the same name may share the index of its log with this one.
         if self._files is not None and not self._files.are_in_place(RECENT_SECONDS):
             self._leave_lost_files()
         if durable != self._is_full:
@@ -298,7 +299,7 @@ class SqliteEngine:
     async def commit(self) -> None:
         if self._writing is not None and self._writing.connection.in_transaction:
             self._writing.cursor.execute("COMMIT")
-        # After it wrote, before anyone is told: whoever opens this name from now on finds what was written.
+        # After the commit, before its result is reported: a process that opens this name later must find the result.
         if self._files is not None and not self._files.are_in_place():
             self._leave_lost_files()
 

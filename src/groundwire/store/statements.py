@@ -166,7 +166,7 @@ LIST_ALL_CONFIRMATIONS = (
 # Runs
 INSERT_RUN = _insert("runs", RUN_FIELDS) + " ON CONFLICT DO NOTHING"
 _OWN_RUN = "tenant = $1 AND run_id = $2 AND entries = $3 AND owner = $4"
-# While a run goes on, its lease is renewed apart from this, so that an append changes nothing that is indexed.
+# An append does not renew the lease, which has a timer of its own, so that it changes no indexed column.
 UPDATE_RUN = f"UPDATE runs SET {_assign(RUN_CHANGES, 5)}, resumes = 0 WHERE {_OWN_RUN}"
 END_RUN = (
     f"UPDATE runs SET {_assign((*RUN_CHANGES, 'due_at'), 5)}, resumes = 0, owner = '', cancel_requested = FALSE"
@@ -176,7 +176,7 @@ _SAME_LEASE = "owner = $7 AND due_at = $8 AND resumes = $9 AND cancel_requested 
 SWAP_LEASE = f"UPDATE runs SET {_assign(LEASE_FIELDS, 3)} WHERE tenant = $1 AND run_id = $2 AND {_SAME_LEASE}"
 DUE_RUNS = f"SELECT {_RUN} FROM runs WHERE due_at > 0 AND due_at <= $1 ORDER BY due_at LIMIT $2"
 RUNS_TO_CANCEL = "SELECT owner FROM runs WHERE cancel_requested AND owner > ''"
-# Who pauses and who decides both lock the approval first and the run second.
+# Pausing and deciding both lock the approval first and the run second, so they cannot deadlock.
 LOCK_APPROVAL = "UPDATE confirmations SET status = status WHERE tenant = $1 AND confirmation_id = $2"
 SELECT_APPROVAL_STATUS = "SELECT status, expires_at FROM confirmations WHERE tenant = $1 AND confirmation_id = $2"
 INSERT_RUN_WAIT = "INSERT INTO run_waits (tenant, run_id, approval_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"

@@ -1,4 +1,4 @@
-"""What the runtime does, told to OpenTelemetry. Imported only where that is configured: the library behind it is heavy."""
+"""Exports what the runtime does as OpenTelemetry spans. Imported only if that is configured: the library is large."""
 
 from groundwire.telemetry.spans import OpenTelemetry, open_telemetry
 

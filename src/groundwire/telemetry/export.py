@@ -1,4 +1,4 @@
-"""Where spans go, and in which form: as the OTEL_* variables say, and without keys."""
+"""Exports spans as the OTEL_* variables say, without keys."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from groundwire.contracts.redaction import redact, secrets_in
 
 
 def exporting_provider(environ: Mapping[str, str]) -> TracerProvider:
-    """A provider of tracers that exports to the console, or by OTLP."""
+    """Return a provider of tracers that exports to the console, or by OTLP."""
     exporter: SpanExporter
     if environ.get("OTEL_TRACES_EXPORTER") == "console":
         exporter = ConsoleSpanExporter()
@@ -25,7 +25,7 @@ def exporting_provider(environ: Mapping[str, str]) -> TracerProvider:
 
 
 class RedactingExporter(SpanExporter):
-    """Hides keys in all texts of a span. Spans of other libraries come here too, and repeat what those were sent."""
+    """Hides keys in all texts of a span, also in spans of other libraries, which repeat what those were sent."""
 
     def __init__(self, exporter: SpanExporter, secrets: Collection[str] = ()) -> None:
         self._exporter = exporter

@@ -143,7 +143,7 @@ async def test_a_run_that_has_ended_is_not_executed_again_and_an_unknown_one_is_
         assert (await agent.resume(result.run_id)).text == "Done."
         assert [event.event async for event in agent.resume_stream(result.run_id)] == ["run.ended"]
         assert len(stage.bodies) == 1
-        with pytest.raises(GroundwireError, match=r"^there is no run 'run_nowhere'(?: \(|$)"):
+        with pytest.raises(GroundwireError, match=r"^Run 'run_nowhere' does not exist\.(?: \(|$)"):
             await agent.resume("run_nowhere")
 
 

@@ -1,11 +1,11 @@
 """Decisions of people: approvals of calls, and effects with an unknown outcome.
 
-A decision is recorded under the name of the key with which it was made; a request cannot name anybody else.
+A decision is recorded under the name of the key with which it was made; a request cannot name another person.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from groundwire.contracts.canonical import JsonObject, JsonValue
 from groundwire.contracts.errors import NotFound, WireError
@@ -13,14 +13,12 @@ from groundwire.contracts.records import Confirmation, ConfirmationStatus, Effec
 from groundwire.contracts.texts import storable
 from groundwire.gateway.api import schemas
 from groundwire.gateway.api.resources import Resource
+from groundwire.gateway.api.schemas import Note
 from groundwire.gateway.api.visibility import show_effect
 from groundwire.runtime.runtime import Runtime
 from groundwire.runtime.showing import show_approval
 from groundwire.serving.endpoints import Asked, Endpoint
 from groundwire.serving.paging import Before, Limit, cursor_of, page, wanted_id
-
-Note = Annotated[str, Meta(max_length=schemas.MOST_NOTE, description="Why, for the record.")]
-
 
 _REFUSED = {"by": "is not accepted: a decision is recorded under the name of the key that it is made with"}
 

@@ -1,6 +1,6 @@
 """The shapes of what /api answers, derived from the records themselves where they have one."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -12,6 +12,8 @@ from groundwire.contracts.schemas import load
 from groundwire.runtime.showing import is_time, shown_name
 
 MOST_NOTE = 10_000
+Note = Annotated[str, msgspec.Meta(max_length=MOST_NOTE, description="Why, for the record.")]
+"""The member of a body that says why a person decided so."""
 _TIME: JsonObject = {"type": ["string", "null"], "format": "date-time"}
 
 
@@ -21,7 +23,7 @@ def _object(properties: JsonObject, *, closed: bool = True) -> JsonObject:
 
 
 def _record(kind: type[msgspec.Struct], *, without: str = "", **more: Any) -> JsonObject:
-    """What `show_record` makes of a struct."""
+    """The shape of what `show_record` makes of a struct, but for the field `without`."""
     fields = [field for field in msgspec.structs.fields(kind) if field.name != without]
     return _object({shown_name(field.name): _field(field.name, field.type) for field in fields} | more)
 

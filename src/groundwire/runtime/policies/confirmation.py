@@ -10,14 +10,15 @@ from groundwire.contracts.canonical import JsonObject, JsonValue, dump_json
 from groundwire.contracts.decisions import ALLOW, Allow, Confirm, Deny
 from groundwire.contracts.errors import ErrorDetail, ErrorType
 from groundwire.contracts.records import Confirmation, ConfirmationStatus
-from groundwire.contracts.texts import visible
+from groundwire.contracts.texts import remove_invisible
 from groundwire.contracts.tools import ToolSpec
 from groundwire.registry.approval_texts import parse_approval_text
 
 QUESTION_CHARS = 2_000
 MAX_LISTED = 50
-"""So many arguments are listed, those that the schema declares first: a model may invent others without end."""
+"""How many arguments are listed, declared ones first: a model may invent any number of others."""
 _LEAST_ROOM = 40
+"""Characters that each value may have at least, however many there are."""
 _NAME_CHARS = 60
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:/+#-]{0,63}")
 """Text that needs no quotes: it cannot be read as part of the sentence around it."""
@@ -38,14 +39,14 @@ def is_agreed(spec: ToolSpec, arguments: JsonObject, answer: Confirmation | None
 
 
 def describe_call(spec: ToolSpec, arguments: JsonObject) -> str:
-    """The sentence for an approval: from the tool's `approvalText`, else from names and values.
+    """Return the sentence for an approval: from the tool's `approvalText`, else from names and values.
 
     Every declared argument shows, however long another is, also those that a template leaves out.
     """
     pairs = _template(spec)
     if pairs:
         return _fill_in(pairs, spec, arguments)
-    whole = visible(dump_json(arguments).decode())
+    whole = remove_invisible(dump_json(arguments).decode())
     if len(whole) <= QUESTION_CHARS:
         return f"Run {spec.wire_name} with {whole}?"
     return f"Run {spec.wire_name} with {_list_arguments(spec, arguments, QUESTION_CHARS)}?"
@@ -97,7 +98,7 @@ def _name(name: str) -> str:
 
 
 def _show(value: JsonValue, room: int) -> str:
-    text = visible(dump_json(value).decode())
+    text = remove_invisible(dump_json(value).decode())
     return text if len(text) <= room else f"{text[:room]}… ({len(text)} characters)"
 
 

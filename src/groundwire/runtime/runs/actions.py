@@ -1,20 +1,20 @@
-"""What people do about runs: have one resumed, or cancelled. Each is recorded in the audit chain."""
+"""Actions of people on runs: resume and cancel. Each one is recorded in the audit chain."""
 
 from msgspec.structs import replace
 
 from groundwire.contracts.audit import RUN_KIND
 from groundwire.contracts.canonical import digest_bytes
-from groundwire.contracts.errors import AlreadyDecided, NotFound, RunInProgress
+from groundwire.contracts.errors import AlreadyDecided, RunInProgress
 from groundwire.contracts.records import Closing, Confirmation, ConfirmationStatus
 from groundwire.contracts.runs import Run, RunStatus
 from groundwire.runtime.desk import check_person, decision_entry
-from groundwire.runtime.runs.history import load_run
+from groundwire.runtime.runs.history import load_run, no_such_run
 from groundwire.runtime.runs.leases import RunLeases
 from groundwire.runtime.runtime import Runtime
 
 
 class RunActions:
-    """Marks what is wanted in the store. The process that executes runs (RunResumer, RunLeases) acts on it."""
+    """Writes requests into the store. Processes that execute runs (RunResumer, RunLeases) act on them."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -23,9 +23,9 @@ class RunActions:
         self._leases = RunLeases(runtime)
 
     async def request_resume(self, run_id: str, *, by: str, note: str = "", tenant: str = "default") -> Run:
-        """Make a run due that was interrupted or cancelled, or whose provider failed, or that waits without need.
+        """Make a run due that was interrupted or cancelled, whose provider failed, or whose approvals are decided.
 
-        AlreadyDecided if it has ended for good, RunInProgress while it is executed or its approvals are pending.
+        Raises AlreadyDecided if it has ended for good, RunInProgress while it is executed or its approvals are pending.
         """
         check_person(by, note)
         await self._runtime.open()
@@ -45,9 +45,9 @@ class RunActions:
                 return wanted
 
     async def cancel(self, run_id: str, *, by: str, note: str = "", tenant: str = "default") -> Run:
-        """End a run that waits or was interrupted; ask the process that executes it to stop.
+        """End a run that waits or was interrupted, or ask the process that executes it to stop.
 
-        AlreadyDecided if it has ended, also by a cancellation.
+        Raises AlreadyDecided if it has ended, also by a cancellation.
         """
         check_person(by, note)
         await self._runtime.open()
@@ -69,7 +69,7 @@ class RunActions:
     async def _load(self, tenant: str, run_id: str) -> Run:
         run = await self._store.load_run(tenant, run_id)
         if run is None:
-            raise NotFound(f"Run {run_id!r} does not exist.", hint="groundwire runs list")
+            raise no_such_run(run_id)
         return run
 
     async def _pending(self, run: Run, now: float) -> list[str]:

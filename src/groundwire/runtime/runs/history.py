@@ -57,7 +57,7 @@ async def begin_run(
 
 
 async def record_cancelled(runs: RunStore, state: RunState) -> bool:
-    """Store that a run was cancelled while its loop was not running. False if it is not stored, or no longer ours."""
+    """Store that a run was cancelled while its loop was not running. False if it is not stored or another has it."""
     ended = Ended(
         outcome=Outcome.CANCELLED,
         text=notice_for(Outcome.CANCELLED) if state.options.notices else "",
@@ -72,13 +72,18 @@ async def record_cancelled(runs: RunStore, state: RunState) -> bool:
     return due is not None and await runs.append_run(due.run, due.entries)
 
 
+def no_such_run(run_id: str) -> NotFound:
+    """The error for a run that the tenant does not have."""
+    return NotFound(f"Run {run_id!r} does not exist.", hint="groundwire runs list")
+
+
 async def load_run(
     runs: RunStore, clock: Clock, tenant: str, run_id: str, *, earlier: Sequence[Item] | None = None
 ) -> RunState:
     """A run as it stands; `earlier` where it is known already."""
     run = await runs.load_run(tenant, run_id)
     if run is None:
-        raise NotFound(f"there is no run {run_id!r}", hint="groundwire runs list")
+        raise no_such_run(run_id)
     entries = await runs.run_entries(tenant, run_id)
     if earlier is None:
         first = decode_said(entries[0].body) if entries else None

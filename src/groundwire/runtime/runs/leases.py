@@ -1,7 +1,7 @@
 """Leases: a run belongs to one execution at a time, in one process of all that share the store.
 
-The lease of an execution that ends is given up with the run's last entry. That of a process that died expires, and then
-any other process may claim the run.
+An execution that ends gives its lease up with the run's last entry. The lease of a process that died expires, and then any
+other process may claim the run.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from groundwire.contracts.errors import NotFound, RunInProgress, StoreError
+from groundwire.contracts.errors import RunInProgress, StoreError
 from groundwire.contracts.ports import Clock, RunStore
 from groundwire.contracts.runs import Outcome, Run
 from groundwire.runtime.finishing import see_through
-from groundwire.runtime.runs.history import load_run, record_cancelled
+from groundwire.runtime.runs.history import load_run, no_such_run, record_cancelled
 
 if TYPE_CHECKING:
     from groundwire.runtime.runs.state import RunState
@@ -28,6 +28,7 @@ log = logging.getLogger("groundwire")
 
 FIRST_POLL = 0.01
 LAST_POLL = 0.25
+"""Seconds between two looks at a run that another execution holds: the pause doubles from the first to the last."""
 
 
 class RunLeases:
@@ -42,20 +43,20 @@ class RunLeases:
         self._held: dict[str, RunLease] = {}
 
     def lend(self, run: Run) -> Run:
-        """A run that is new, with a lease for its first execution."""
+        """Return the run with a lease for a new execution. Nothing is stored."""
         return replace(run, owner=self._ids.new("own"), due_at=self._clock.now() + self._seconds)
 
     async def claim(self, tenant: str, run_id: str) -> Run:
-        """Take a run for one execution. A run that has ended is returned as it is.
+        """Take a run for one execution. A run that has ended is returned unchanged.
 
-        Waits while another execution holds it, until that one ends or its lease expires; RunInProgress if it holds the
-        run and gets no further for `waitSeconds`.
+        Waits while another execution holds it, until that one ends or its lease expires. Raises RunInProgress if that one
+        makes no progress for `waitSeconds`, and NotFound.
         """
         seen, deadline, pause = -1, 0.0, FIRST_POLL
         while True:
             run = await self._runs.load_run(tenant, run_id)
             if run is None:
-                raise NotFound(f"there is no run {run_id!r}", hint="groundwire runs list")
+                raise no_such_run(run_id)
             if run.entries != seen:
                 seen, deadline, pause = run.entries, self._clock.monotonic() + self._wait_seconds, FIRST_POLL
             if not run.is_held(self._clock.now()):
@@ -72,7 +73,7 @@ class RunLeases:
             pause = min(pause * 2, LAST_POLL)
 
     async def give_up(self, run: Run) -> None:
-        """Let others take a claimed run at once, unless it had ended. A lease that was lost meanwhile is not touched."""
+        """Let others take a claimed run at once, unless it has ended. A lease that was lost meanwhile is not changed."""
         seen = await self._runs.load_run(run.tenant, run.run_id)
         while seen is not None and seen.owner == run.owner:
             is_due = seen.outcome in {"", Outcome.AWAITING_APPROVAL}
@@ -94,7 +95,7 @@ class RunLeases:
             del self._held[lease.owner]
 
     async def release(self, lease: RunLease) -> None:
-        """Give a run back that was neither paused nor ended, because its execution failed."""
+        """Give up a run that has neither paused nor ended, because its execution failed."""
         if lease.state.outcome is None:
             try:
                 await see_through(self.give_up(lease.state.run))
@@ -102,7 +103,7 @@ class RunLeases:
                 log.warning("Could not release run %s: %s", lease.state.run.run_id, error)
 
     async def end_cancelled(self, run: Run) -> Run | None:
-        """End a run that no execution holds. None if one has taken it meanwhile."""
+        """End a run that no execution holds, and return it; None if an execution has taken it meanwhile."""
         claimed = self.lend(run)
         if not await self._runs.swap_lease(run, claimed):
             return None
@@ -111,7 +112,7 @@ class RunLeases:
         return await self._runs.load_run(run.tenant, run.run_id)
 
     async def cancel_requested(self) -> None:
-        """Cancel the runs of this process that somebody asked to cancel, here or elsewhere."""
+        """Cancel the runs of this process whose cancellation was requested, by any process."""
         if self._held:
             for owner in await self._runs.runs_to_cancel(tuple(self._held)):
                 if (lease := self._held.get(owner)) is not None:
@@ -119,7 +120,7 @@ class RunLeases:
 
 
 class RunLease:
-    """The lease of one execution. Its timer is the event loop's own: a stalled loop loses the run, as it should."""
+    """The lease of one execution. Its timer belongs to the event loop, so that a stalled loop loses the run."""
 
     def __init__(self, runs: RunStore, clock: Clock, state: RunState, seconds: float) -> None:
         self.state = state
@@ -131,21 +132,24 @@ class RunLease:
         self._renewal: asyncio.Task[None] | None = None
 
     def start(self) -> None:
+        """Renew the lease after a third of its time."""
         self._timer = asyncio.get_running_loop().call_later(self._seconds / 3, self._renew_soon)
 
     def stop(self) -> None:
+        """Renew no more."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def absorbs_cancellation(self) -> bool:
-        """Whether the CancelledError that just arrived is only the one that `cancel` sent."""
+        """Whether the CancelledError that just arrived came from `cancel` only, and not from the caller, too."""
         current = asyncio.current_task()
         if not self.state.is_cancelled or current is None:
             return False
         return (current.uncancel() if current is self.state.task else current.cancelling()) == 0
 
     def cancel(self) -> None:
+        """Cancel the execution, from any thread."""
         task = self.state.task
         if task is not None and not self.state.is_cancelled:
             self.state.is_cancelled = True
@@ -167,7 +171,7 @@ class RunLease:
                 return
             if seen.cancel_requested:
                 self.cancel()
-            # A swap fails if somebody has asked for a cancellation in between; the next renewal is early enough.
+            # The swap fails if a cancellation was requested since; the next renewal is early enough to see that.
             await self._runs.swap_lease(seen, replace(seen, due_at=self._clock.now() + self._seconds))
         except StoreError as error:
             log.warning("Could not renew the lease of run %s: %s", run.run_id, error)

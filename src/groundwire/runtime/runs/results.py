@@ -1,4 +1,4 @@
-"""What a run gives its caller: how it ended, what it added to the conversation, and its calls."""
+"""The result of a run for its caller: how it ended, what it added to the conversation, and its calls."""
 
 from typing import Any
 
@@ -46,11 +46,12 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
+        """Whether the run was completed."""
         return self.outcome is Outcome.COMPLETED
 
     @property
     def calls(self) -> tuple[CallOutcome, ...]:
-        """The calls that ended, in that order."""
+        """The calls that ended, in the order in which they did."""
         started: dict[str, ToolCall] = {}
         calls: list[CallOutcome] = []
         for event in self.events:

@@ -1,8 +1,8 @@
-"""Resumption: runs that any process may take become jobs, and the jobs resume them.
+"""Resumption: makes jobs for runs that are due, and resumes the runs of these jobs.
 
 A run is due when an approval that it waits for was decided or has expired, when its process died, or when a person asked
-for it. The store knows that (`Run.due_at`), so nothing is lost if the process that noticed it is killed: the next one to
-look finds the run again. A run is executed by whoever claims it, so a job too many changes nothing.
+for it. The store knows that (`Run.due_at`), so nothing is lost if the process that noticed it is killed: the next process
+finds the run again. Only a process that claims a run executes it, so an additional job does no harm.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ log = logging.getLogger("groundwire")
 RUN_JOBS = "run"
 """The kind of jobs that resume a run."""
 MAX_RESUMES = 5
-"""So many jobs are made for a run that gets no further: its tools may be what kills each process."""
+"""Jobs that are made for a run without progress: its tools may be what kills each process."""
 POLL_SECONDS = 1.0
 MAX_DUE = 1000
+"""Runs that are read at a time."""
 
 Execute: TypeAlias = Callable[[str, str], Awaitable[Outcome]]
 """Resumes the run of a tenant by its id, and returns how it ended or paused."""
@@ -42,7 +43,7 @@ RunEndedHook: TypeAlias = Callable[[str, str], Awaitable[None]]
 
 
 class RunResumer:
-    """Looks for due runs while it is started, and executes the jobs that it and others have made for them."""
+    """Polls for due runs from `start` to `close`, and executes the jobs that this and other processes made for them."""
 
     def __init__(
         self,
@@ -62,11 +63,12 @@ class RunResumer:
         self._on_ended = on_ended
         self._is_working = False
         self._declined: dict[tuple[str, str], int] = {}
-        """Runs that this process cannot resume, with the number of entries that was looked at."""
+        """Runs that this process cannot resume, with their number of entries at that time."""
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
 
     def start(self) -> None:
+        """Begin to poll for due runs."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._poll())
 
@@ -77,17 +79,18 @@ class RunResumer:
             await self._runtime.work({RUN_JOBS: self.resume, **self._handlers})
 
     async def close(self) -> None:
+        """Stop polling. Jobs that have begun continue."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
             await asyncio.wait((task,))
 
     def notify(self) -> None:
-        """Look now: this process has just made a run due, or asked for a cancellation."""
+        """Poll now: this process has just made a run due, or requested a cancellation."""
         self._wake.set()
 
     async def sweep(self) -> int:
-        """Make jobs for the runs that are due, and cancel those that should be; returns the number of jobs."""
+        """Make jobs for runs that are due, and end those to be cancelled. Returns the number of jobs."""
         await self._leases.cancel_requested()
         made = 0
         for run in await self._runs.due_runs(now=self._clock.now(), limit=MAX_DUE):
@@ -101,7 +104,7 @@ class RunResumer:
         return made
 
     async def resume(self, job: Job) -> JsonValue:
-        """The handler of the jobs."""
+        """Execute a job of the kind `run`: resume its run, if that is still due and its tools are here."""
         run_id = str(job.payload["runId"])
         run = await self._runs.load_run(job.tenant, run_id)
         now = self._clock.now()
@@ -118,15 +121,15 @@ class RunResumer:
         return {"runId": run_id, "outcome": outcome.value}
 
     async def _poll(self) -> None:
-        said = ""
+        logged = ""
         while True:
             try:
                 await self.sweep()
-                said = ""
+                logged = ""
             except GroundwireError as error:  # once, not each second
-                if said != str(error):
-                    said = str(error)
-                    log.warning("Could not look for runs to resume: %s", said)
+                if logged != str(error):
+                    logged = str(error)
+                    log.warning("Could not look for runs to resume: %s", logged)
             except Exception:
                 log.exception("Could not look for runs to resume.")
             with suppress(TimeoutError):
@@ -160,7 +163,7 @@ class RunResumer:
     async def _leave(self, run: Run) -> None:
         if await self._runs.swap_lease(run, replace(run, owner="", due_at=0.0)):
             log.error(
-                "Run %s was resumed %d times without getting further. It stays as it is until a person resumes it.",
+                "Run %s was resumed %d times without progress. It is left until a person resumes it.",
                 run.run_id,
                 run.resumes,
             )

@@ -68,6 +68,7 @@ CheckOutput: TypeAlias = Callable[[RunState, Reply], str]
 
 
 def check_output(state: RunState, reply: Reply, limits: SchemaLimits = DEFAULT_SCHEMA_LIMITS) -> str:
+    """What is wrong with a reply as the output that the run wants; empty if nothing is."""
     form = state.options.output
     if form is None or form.type == "text":
         return ""
@@ -338,6 +339,7 @@ class Runner:
 
 
 def ended_event(state: RunState, outcome: Outcome) -> RunEnded:
+    """The last event of a run that has paused or ended with this outcome."""
     return RunEnded(
         run_id=state.run.run_id,
         outcome=outcome.value,

@@ -78,7 +78,7 @@ class RunState:
     failure: Failure | None = None
     outcome: Outcome | None = None
     task: asyncio.Task[Any] | None = None
-    """Where its loop runs."""
+    """The task that executes its loop."""
     is_cancelled = False
     """Whether it is cancelled on request, and not because the caller that executes it was cancelled."""
     is_job = False

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from groundwire.contracts.calls import ToolCall
-from groundwire.contracts.errors import NotFound, StoreError
+from groundwire.contracts.errors import StoreError
 from groundwire.contracts.failures import Failure
 from groundwire.contracts.messages import Item, ResultItem
 from groundwire.contracts.ports import Store
@@ -28,7 +28,7 @@ from groundwire.contracts.runs import (
     Started,
     decode_entry,
 )
-from groundwire.runtime.runs.history import said_before
+from groundwire.runtime.runs.history import no_such_run, said_before
 from groundwire.runtime.runs.options import RunOptions, read_options
 from groundwire.runtime.stored_calls import calls_of_run
 
@@ -88,7 +88,7 @@ async def read_trace(store: Store, tenant: str, run_id: str) -> Trace:
     """A run with its entries and its calls; NotFound if there is none of that id."""
     run = await store.load_run(tenant, run_id)
     if run is None:
-        raise NotFound(f"there is no run {run_id!r}", hint="groundwire runs list")
+        raise no_such_run(run_id)
     calls = await calls_of_run(store, tenant, run.session_id or run_id, run_id)
     trace = trace_of(run, await store.run_entries(tenant, run_id), calls)
     return msgspec.structs.replace(trace, earlier=await said_before(store, run, trace.started))

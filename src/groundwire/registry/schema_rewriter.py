@@ -1,19 +1,19 @@
-"""A schema as the validator gets it: the same meaning, in a form that can be evaluated within bounds.
+"""Rewrites a schema for the validator, without changing its meaning, so that it is evaluated within bounds.
 
-    a reference to a recursive definition      leads through a charge, which the meter counts, behind a look at its tags
-    a pattern that begins with look-aheads     is several patterns, none of which needs to go back
-    an enum or const with numbers              is tried on values of its own types only: comparing other numbers is slow
+    a reference to a recursive definition      checks the definition's tags first, then charges the meter
+    a pattern that begins with look-aheads     becomes several patterns, none of which needs backtracking
+    an enum or const with numbers              is compared with values of its own types only: comparing others is slow
 
-What needs none of these is used as it is. Knows nothing of limits.
+A schema that needs none of these is used unchanged. Knows nothing of limits.
 """
 
 from typing import Any
 
-from groundwire.registry.metering import KEYWORD
+from groundwire.registry.evaluation_meter import KEYWORD
 from groundwire.registry.pattern_bounds import split_lookaheads
 from groundwire.registry.schema_bounds import SchemaAnalysis
 from groundwire.registry.schema_graph import Subschema
-from groundwire.registry.schema_reach import Rate
+from groundwire.registry.schema_reach import EvaluationRate
 
 MAX_TAGS = 8
 """Values of a member that may be a tag."""
@@ -22,8 +22,8 @@ _TYPES: tuple[tuple[type, str], ...] = (
 )  # fmt: skip
 
 
-def rewrite_schema(schema: dict[str, Any], analysis: SchemaAnalysis) -> tuple[dict[str, Any], list[Rate]]:
-    """The schema to compile, and the rates of the charges in it, by number."""
+def rewrite_schema(schema: dict[str, Any], analysis: SchemaAnalysis) -> tuple[dict[str, Any], list[EvaluationRate]]:
+    """Return the schema to compile, and the rates of the charges in it, by number."""
     charges = _Charges(schema, analysis)
     changed: dict[int, dict[str, Any]] = {}
     for node in analysis.graph.subschemas:
@@ -52,7 +52,7 @@ class _Charges:
 
     def __init__(self, schema: dict[str, Any], analysis: SchemaAnalysis) -> None:
         self.definitions: dict[str, Any] = {}
-        self.rates: list[Rate] = []
+        self.rates: list[EvaluationRate] = []
         self._analysis = analysis
         self._names: dict[tuple[str, str], str] = {}
         definitions = schema.get("$defs")
@@ -79,13 +79,13 @@ class _Charges:
             tags = self._tags(targets[0]) if len(targets) == 1 else {}
             self.definitions[name] = {"allOf": [tags, charged] if tags else [charged]}
             found = [self._analysis.rates[number] for number in targets if number in self._analysis.rates]
-            self.rates.append(Rate(*(max(values) for values in zip(*found, strict=True))))
+            self.rates.append(EvaluationRate(*(max(values) for values in zip(*found, strict=True))))
         return name
 
     def _tags(self, target: int) -> dict[str, Any]:
-        """What a definition says of the type and of members with few fixed values, which tell kinds apart.
+        """What a definition says of the type and of members with few fixed values, which distinguish kinds.
 
-        It is looked at before the definition itself is, so that of many kinds only one is evaluated further.
+        This is checked before the definition itself, so that only one of many kinds is evaluated further.
         """
         source = self._analysis.graph.subschemas[target].source
         named = source.get("properties")

@@ -1,4 +1,4 @@
-"""Recursive schemas with a meter: what cannot be bounded beforehand is counted while it is evaluated.
+"""Counts the evaluations of recursive schemas, whose number cannot be bounded beforehand.
 
 How often a recursive definition is applied depends on the value, and can double with every level of it. So each
 application is charged with the most that it can cost, before it begins, and when the value's allowance is used up no
@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from groundwire.registry.schema_reach import Rate
+from groundwire.registry.schema_reach import EvaluationRate
 
 _Sizes: TypeAlias = tuple[int, int, int, int]
 _LEVELS = 4
@@ -18,13 +18,13 @@ KEYWORD = "groundwire:charge"
 GRANTED_NODES = 10_000
 """Nodes that every value is granted besides its own, so that small values may use large unions."""
 _CALL = 80
-"""What charging costs itself, in evaluations: it is Python."""
+"""Evaluations that charging itself counts as: it runs in Python."""
 
 
-class Meter:
+class EvaluationMeter:
     """Counts for one validation at a time in each thread. `rates` are those of the charges, by number."""
 
-    def __init__(self, rates: list[Rate], limit: int) -> None:
+    def __init__(self, rates: list[EvaluationRate], limit: int) -> None:
         self._rates = rates
         self._limit = limit
         self._current = threading.local()
@@ -36,11 +36,11 @@ class Meter:
         current.left = self._limit * (GRANTED_NODES + _measure(value, current.sizes)[-1])
 
     def run(self, is_valid: Callable[[Any], bool], value: Any) -> bool:
-        """The verdict; False where the allowance was used up, whatever the verdict would have been."""
+        """Whether the value is valid; False if its allowance was used up before that was known."""
         self.begin(value)
         return is_valid(value) and bool(self._current.left >= 0)
 
-    def charge(self, rate: Rate, value: Any) -> bool:
+    def charge(self, rate: EvaluationRate, value: Any) -> bool:
         """Charge one application; False if nothing is left for it."""
         current = self._current
         cost = _CALL + rate.here
@@ -52,10 +52,10 @@ class Meter:
         return bool(current.left >= 0)
 
     def keyword(self) -> type:
-        """The class of a custom keyword that charges and then is valid, or is not valid if nothing is left."""
+        """Return the class of a custom keyword that charges, and is invalid if nothing is left."""
         meter = self
 
-        class Charge:
+        class ChargeKeyword:
             def __init__(self, _schema: Any, number: int, _path: Any) -> None:
                 self._rate = meter._rates[number]
 
@@ -63,7 +63,7 @@ class Meter:
                 if not meter.charge(self._rate, value):
                     raise _USED_UP
 
-        return Charge
+        return ChargeKeyword
 
 
 _USED_UP = ValueError("the value takes more evaluations than it is allowed")
