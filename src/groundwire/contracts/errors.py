@@ -180,8 +180,8 @@ class SchemaTooComplex(RegistryError):
     detail = ErrorDetail.SCHEMA_TOO_COMPLEX
 
     def __init__(self, message: str, *, measure: str, value: int, limit: int, hint: str = "") -> None:
-        text = f"{self.detail}: {message}: {measure} is {value}, the limit is {limit}."
-        super().__init__(text, reason=self.code, hint=hint)
+        measured = f"{measure} is {value}, the limit is {limit}" if limit else f"{measure} is not allowed"
+        super().__init__(f"{self.detail}: {message}: {measured}.", reason=self.code, hint=hint)
         self.measure, self.value, self.limit = measure, value, limit
         self.path = ""
 

@@ -212,17 +212,19 @@ class _PatternReader:
     def _escape(self) -> _Piece:
         sign = self._pattern[self._place : self._place + 1]
         self._place += 1
-        if sign in "bBAzZG" and sign:
+        if not sign:  # a backslash at the end; the engine will refuse the pattern
+            return _Piece()
+        if sign in "bBAzZG":
             return _Piece(anchored=sign == "A")
-        if sign in "123456789k" and sign:
+        if sign in "123456789k":
             raise NeedsBacktracking
-        if sign in "pP" and sign:
+        if sign in "pP":
             end = self._pattern.find("}", self._place)
             self._place = (
                 end + 1 if self._pattern[self._place : self._place + 1] == "{" and end > 0 else self._place + 1
             )
             return _one(_PROPERTY)
-        if sign in "xu" and sign:
+        if sign in "xu":
             digits = _CODE.match(self._pattern, self._place)
             self._place = digits.end() if digits else self._place
             return _one(_FEW)
